@@ -1,0 +1,295 @@
+package api
+
+import (
+	"galley/backend/agent/core"
+	"galley/backend/settings"
+	"galley/backend/text"
+)
+
+// EndingRun is Count line breaks in a row that end in Ending.
+type EndingRun struct {
+	// Ending is lf, crlf or cr.
+	Ending string `json:"ending"`
+	Count  int    `json:"count"`
+}
+
+// Document is an open document as the host holds it. The text travels by GET
+// from TextURL, not here.
+type Document struct {
+	ID string `json:"id"`
+	// URI is the file URI, or untitled:<id>.
+	URI string `json:"uri"`
+	// Path is absolute; empty for an untitled document.
+	Path string `json:"path"`
+	// Name is what a tab shows.
+	Name     string `json:"name"`
+	Version  int    `json:"version"`
+	Encoding string `json:"encoding"`
+	BOM      bool   `json:"bom"`
+	// Endings lists the endings of all breaks in order, run-length encoded.
+	Endings []EndingRun `json:"endings"`
+	// Majority is the ending of new lines that grow from no line with one.
+	Majority string `json:"majority"`
+	// ReadOnly says why the document cannot be edited: a fault code, or "".
+	ReadOnly string `json:"readOnly"`
+	Dirty    bool   `json:"dirty"`
+	// TextURL is a path on this origin: GET gives the text at Version, POST
+	// replaces the mirror's.
+	TextURL string `json:"textUrl"`
+	// Length is the text's length in UTF-16 units.
+	Length int `json:"length"`
+	// Anchor and Head are the selection, in UTF-16 units.
+	Anchor int `json:"anchor"`
+	Head   int `json:"head"`
+	// Restored is set when the text came from a draft: its time; else 0.
+	RestoredAtMs int64 `json:"restoredAtMs"`
+}
+
+// DocumentsState is what a page gets when it attaches.
+type DocumentsState struct {
+	// Page is this page's number. Calls of an older page are refused as busy.
+	Page      int64      `json:"page"`
+	Documents []Document `json:"documents"`
+	// Current is the id of the document in front; "" for none.
+	Current string `json:"current"`
+	// Drafts are unsaved texts of an earlier start that wait for a decision.
+	Drafts []Draft `json:"drafts"`
+}
+
+// Draft is unsaved text that a crash left behind.
+type Draft struct {
+	ID string `json:"id"`
+	// Path is the file it belongs to; empty for an untitled document.
+	Path      string `json:"path"`
+	Name      string `json:"name"`
+	SavedAtMs int64  `json:"savedAtMs"`
+	Length    int    `json:"length"`
+	// Preview is the first 160 characters.
+	Preview string `json:"preview"`
+	// Conflict is true when the file changed since the draft's baseline.
+	Conflict bool `json:"conflict"`
+}
+
+// Change is one transaction's edits and the endings of the breaks they insert.
+type Change struct {
+	Edits []text.Edit `json:"edits"`
+	// Endings lists the endings of the breaks that the inserts hold, in order.
+	Endings []EndingRun `json:"endings"`
+}
+
+// SyncRequest brings the mirror of a document from FromVersion forward by one
+// version for each change.
+type SyncRequest struct {
+	Page        int64    `json:"page"`
+	ID          string   `json:"id"`
+	FromVersion int      `json:"fromVersion"`
+	Changes     []Change `json:"changes"`
+	Anchor      int      `json:"anchor"`
+	Head        int      `json:"head"`
+}
+
+// SyncResult acknowledges a SyncRequest; Version is the draft journal's number.
+type SyncResult struct {
+	Version int  `json:"version"`
+	Dirty   bool `json:"dirty"`
+}
+
+// SaveRequest saves the mirror after comparing it with the page's text.
+type SaveRequest struct {
+	Page    int64  `json:"page"`
+	ID      string `json:"id"`
+	Version int    `json:"version"`
+	// Length in UTF-16 units and Digest (hex SHA-256 of UTF-8) of the page's
+	// text; a mirror that differs is refused as unknown_base and not written.
+	Length int    `json:"length"`
+	Digest string `json:"digest"`
+	// Overwrite writes over a file that changed outside ("keep mine").
+	Overwrite bool `json:"overwrite"`
+}
+
+// SaveResult is a save that happened.
+type SaveResult struct {
+	Document  Document `json:"document"`
+	SavedAtMs int64    `json:"savedAtMs"`
+	Bytes     int      `json:"bytes"`
+	// Fallback is true when the file was written in place, with a recovery
+	// copy at RecoveryPath.
+	Fallback     bool   `json:"fallback"`
+	RecoveryPath string `json:"recoveryPath"`
+}
+
+// Entry is a row of the tree.
+type Entry struct {
+	Name string `json:"name"`
+	// Path is absolute.
+	Path    string `json:"path"`
+	Folder  bool   `json:"folder"`
+	Ignored bool   `json:"ignored"`
+}
+
+// WorkspaceInfo is the open folder. Path is empty when none is open.
+type WorkspaceInfo struct {
+	Path string `json:"path"`
+	Name string `json:"name"`
+}
+
+// Listing is one folder's entries: folders first, then files, by name.
+type Listing struct {
+	Path    string  `json:"path"`
+	Entries []Entry `json:"entries"`
+	// More counts entries that were left out past the limit of 5,000.
+	More int `json:"more"`
+}
+
+// KeyState says whether a provider has a key and where.
+type KeyState struct {
+	// Place is none, keyring, memory or file.
+	Place string `json:"place"`
+	// Keyring is the name of the keyring ("Secret Service"); may be empty.
+	Keyring    string `json:"keyring"`
+	StoredAtMs int64  `json:"storedAtMs"`
+	// Path is the plain-text file a consent would write to.
+	Path string `json:"path"`
+}
+
+// ProviderState is a configured endpoint as the page sees it.
+type ProviderState struct {
+	settings.Provider
+	// NeedsKey is false for mock and for local servers.
+	NeedsKey bool     `json:"needsKey"`
+	Key      KeyState `json:"key"`
+	// URL is the final address a chat request goes to; empty for mock.
+	URL string `json:"url"`
+	// Problem is a fault code that makes the address unusable, or "".
+	Problem string `json:"problem"`
+}
+
+// SettingsState is everything the settings tab shows.
+type SettingsState struct {
+	Settings  settings.Settings `json:"settings"`
+	Providers []ProviderState        `json:"providers"`
+	// Problems are keys of settings.json that were not understood.
+	Problems []string `json:"problems"`
+	// File is the path of settings.json.
+	File string `json:"file"`
+	// KeptAside is the path of a broken settings file that was set aside.
+	KeptAside string `json:"keptAside"`
+	Version   string `json:"version"`
+	OS        string `json:"os"`
+}
+
+// SetKeyRequest stores a key. The page never gets one back.
+type SetKeyRequest struct {
+	ProviderID string `json:"providerId"`
+	Key        string `json:"key"`
+	// Place is keyring, memory or file. Only keyring needs no consent.
+	Place string `json:"place"`
+}
+
+// TestResult is what a connection test found.
+type TestResult struct {
+	URL    string   `json:"url"`
+	Models []string `json:"models"`
+}
+
+// RewriteRequest asks for a rewrite of a selection of a document.
+type RewriteRequest struct {
+	CommandID  string `json:"commandId"`
+	DocumentID string `json:"documentId"`
+	// Version is the document version the positions refer to.
+	Version     int    `json:"version"`
+	From        int    `json:"from"`
+	To          int    `json:"to"`
+	Preset      string `json:"preset"`
+	Instruction string `json:"instruction"`
+	ProviderID  string `json:"providerId"`
+	Model       string `json:"model"`
+	Language    string `json:"language"`
+	// Supersedes is the proposal that is regenerated; "" for none.
+	Supersedes string `json:"supersedes"`
+}
+
+// RunRef names a run that was accepted.
+type RunRef struct {
+	RunID     string `json:"runId"`
+	SessionID string `json:"sessionId"`
+}
+
+// CancelRequest asks a run to stop.
+type CancelRequest struct {
+	CommandID string `json:"commandId"`
+	RunID     string `json:"runId"`
+}
+
+// CancelReceipt is the stored answer to a CancelRequest.
+type CancelReceipt struct {
+	RunID   string `json:"runId"`
+	Receipt string `json:"receipt"`
+	State   string `json:"state"`
+}
+
+// DecideRequest records what a person decided on the hunks of a proposal.
+type DecideRequest struct {
+	CommandID      string              `json:"commandId"`
+	ProposalID     string              `json:"proposalId"`
+	Hunks          []core.HunkDecision `json:"hunks"`
+	AppliedVersion int                 `json:"appliedVersion"`
+}
+
+// DecideResult is the proposal's state after a DecideRequest.
+type DecideResult struct {
+	State string `json:"state"`
+}
+
+// RunnerState says whether AI can be used.
+type RunnerState struct {
+	// Status is starting, ready, stopped (restarting) or failed (given up).
+	Status string `json:"status"`
+	// Code is the fault behind stopped and failed; "" otherwise.
+	Code string `json:"code"`
+	PID  int    `json:"pid"`
+	// Restarts counts the restarts since the program started.
+	Restarts int `json:"restarts"`
+}
+
+// AgentState is sessions, runs and proposals at Cursor.
+type AgentState struct {
+	Cursor    int64           `json:"cursor"`
+	Runner    RunnerState     `json:"runner"`
+	Sessions  []core.Session  `json:"sessions"`
+	Runs      []core.Run      `json:"runs"`
+	Proposals []core.Proposal `json:"proposals"`
+}
+
+// MenuInvoked says that a native menu item was chosen.
+type MenuInvoked struct {
+	// Command is an id of the page's table of commands.
+	Command string `json:"command"`
+}
+
+// CloseRequested says that the person asked to quit while something is unsaved
+// or running. The page answers with Documents.Quit.
+type CloseRequested struct {
+	Unsaved []string `json:"unsaved"`
+	Runs    []string `json:"runs"`
+}
+
+// PageAttached says that a page attached; an older page becomes inert.
+type PageAttached struct {
+	Page int64 `json:"page"`
+}
+
+// DocumentOpened says that the host opened a document (command line, menu).
+type DocumentOpened struct {
+	Document Document `json:"document"`
+}
+
+// WorkspaceOpened says that the host opened a folder.
+type WorkspaceOpened struct {
+	Workspace WorkspaceInfo `json:"workspace"`
+}
+
+// NetworkChanged says whether the system has a network.
+type NetworkChanged struct {
+	Online bool `json:"online"`
+}
