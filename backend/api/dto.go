@@ -167,7 +167,7 @@ type ProviderState struct {
 // SettingsState is everything the settings tab shows.
 type SettingsState struct {
 	Settings  settings.Settings `json:"settings"`
-	Providers []ProviderState        `json:"providers"`
+	Providers []ProviderState   `json:"providers"`
 	// Problems are keys of settings.json that were not understood.
 	Problems []string `json:"problems"`
 	// File is the path of settings.json.

@@ -191,19 +191,11 @@ type SubscribeParams struct {
 
 // SubscribeResult of events.subscribe: the state at a cursor.
 type SubscribeResult struct {
-	Snapshot    State `json:"snapshot"`
-	SnapshotSeq int64 `json:"snapshotSeq"`
+	Snapshot    core.State `json:"snapshot"`
+	SnapshotSeq int64      `json:"snapshotSeq"`
 	// Events are those after AfterSeq up to SnapshotSeq, when AfterSeq > 0 and
 	// there are at most 1,000 of them; else empty.
 	Events []core.Event `json:"events"`
-}
-
-// State is sessions, runs and open proposals at one cursor. Slices are never
-// nil. Runs holds the non-final ones and the newest 50 others.
-type State struct {
-	Sessions  []core.Session  `json:"sessions"`
-	Runs      []core.Run      `json:"runs"`
-	Proposals []core.Proposal `json:"proposals"`
 }
 
 // Resync tells a lagging client to subscribe again after Seq.
