@@ -1,0 +1,120 @@
+# Everything that is done to Galley by hand or by machine. `make help` lists it.
+SHELL := /bin/bash
+GO    ?= go
+TAGS  := desktop,production,webkit2_41
+OUT   := bin
+ARGS  ?=
+NPM   := npm --prefix frontend
+FIDELITY ?=
+
+export CGO_ENABLED ?= 1
+export NO_COLOR ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate bench bench-start bench-save fuzz fmt lint screenshots deps deps-test clean
+
+## help: list the targets
+help:
+	@grep -E '^## ' $(MAKEFILE_LIST) | sed -E 's/^## ([a-z-]+): /  \1\t/' | expand -t 18
+
+## run: install what is missing, build, open the window on the sample folder (ARGS=/some/folder opens another)
+run: deps build
+	./$(OUT)/galley $(if $(ARGS),$(ARGS),--sample)
+
+## dev: the window on a front end that reloads while you edit it
+dev: deps frontend/node_modules
+	@$(NPM) run dev & pid=$$!; trap 'kill $$pid' EXIT; \
+	  $(GO) build -tags dev,webkit2_41 -o $(OUT)/galley-dev . && \
+	  ./$(OUT)/galley-dev -frontenddevserverurl http://localhost:5173 -devserver localhost:34115 $(if $(ARGS),$(ARGS),--sample)
+
+## build: the front end and the program, into bin/galley
+build: $(OUT)/galley
+
+$(OUT)/galley: frontend-dist FORCE
+	$(GO) build -trimpath -tags "$(TAGS)" -ldflags "-s -w" -o $@ .
+
+# The same program with WebKit's inspector left open, for the window tests.
+$(OUT)/galley-e2e: frontend-dist FORCE
+	$(GO) build -trimpath -tags "$(TAGS),e2e" -ldflags "-s -w" -o $@ .
+
+# The same program on a development server, for Chromium.
+$(OUT)/galley-dev: frontend-dist FORCE
+	$(GO) build -tags "dev,webkit2_41" -o $@ .
+
+.PHONY: FORCE frontend-dist
+FORCE:
+
+frontend-dist: frontend/node_modules
+	@build/stale frontend/dist/index.html frontend/src frontend/index.html frontend/vite.config.ts frontend/package-lock.json \
+	  && $(NPM) run build --silent || true
+	@test -f frontend/dist/index.html
+
+frontend/node_modules: frontend/package-lock.json
+	$(NPM) ci --no-audit --no-fund
+	@touch $@
+
+## deps: install what building needs
+deps:
+	@build/deps build
+
+# What the tests need on top of that.
+deps-test:
+	@build/deps test
+
+## check: formatting, lint, layers, types, generated code
+check: frontend/node_modules
+	@build/check
+
+## fmt: format Go and TypeScript
+fmt: frontend/node_modules
+	$(GO) tool gofumpt -w $$(git ls-files '*.go')
+	$(NPM) run fmt --silent
+
+## lint: the linters alone
+lint: frontend/node_modules
+	@build/lint
+
+## generate: write generated code (frontend/src/backend/gen.ts, the surface)
+generate:
+	$(GO) run ./backend/api/tsgen > frontend/src/backend/gen.ts
+	$(GO) test ./backend/api -run Surface -update
+
+## test: everything that decides correctness; installs what it needs
+test: deps deps-test check test-unit test-front e2e test-window
+	@build/summary
+
+# Go, with the race detector.
+test-unit:
+	@build/gotest
+
+# TypeScript.
+test-front: frontend/node_modules
+	$(NPM) test --silent
+
+## e2e: the page in Chromium against the real back end
+e2e: $(OUT)/galley-dev
+	cd frontend && node --test --test-concurrency=1 e2e/chromium/*.test.mjs
+
+## test-window: the real window under Xvfb
+test-window: $(OUT)/galley-e2e $(OUT)/galley
+	cd frontend && node --test --test-concurrency=1 e2e/window/*.test.mjs
+
+## fuzz: every fuzzer for half a minute each
+fuzz:
+	@build/fuzz
+
+## bench: all benchmarks, one line a figure
+bench: bench-start
+	$(GO) test -run '^$$' -bench . -benchtime 200ms ./backend/...
+
+## bench-start: binary and bundle size, start to usable window, memory
+bench-start: $(OUT)/galley-e2e $(OUT)/galley
+	cd frontend && node e2e/bench-start.mjs
+
+## screenshots: the pictures of docs/images
+screenshots: deps-test $(OUT)/galley-e2e
+	cd frontend && node e2e/screenshots.mjs
+
+## clean: remove what was built
+clean:
+	rm -rf $(OUT) frontend/dist/*

@@ -1,0 +1,281 @@
+// Package backend_test holds the rules that no single package can test.
+package backend_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "galley/"
+
+// allowed lists for each package of backend what else of the project it may
+// import. Imports point down only; a package that is not listed is a mistake.
+var allowed = map[string][]string{
+	"fault":               {},
+	"text":                {"fault"},
+	"markdown":            {"text", "fault"},
+	"rpc":                 {"fault"},
+	"proc":                {"fault"},
+	"workspace":           {"text", "fault"},
+	"settings":            {"workspace", "fault"},
+	"credential":          {"workspace", "fault"},
+	"document":            {"workspace", "text", "fault"},
+	"agent/core":          {"text", "fault"},
+	"agent/wire":          {"agent/core"},
+	"agent/resolve":       {"agent/core", "text", "fault"},
+	"provider":            {"agent/core", "agent/wire", "fault"},
+	"provider/openaichat": {"provider", "agent/core", "agent/wire", "fault"},
+	"provider/scripted":   {"provider", "agent/core", "agent/wire", "fault"},
+	"agent/loop":          {"agent/core", "agent/resolve", "provider", "text", "fault"},
+	"agent/store":         {"agent/core", "fault"},
+	"agent/runner": {
+		"agent/core", "agent/wire", "agent/loop", "agent/store", "rpc", "provider", "provider/openaichat", "provider/scripted", "fault",
+	},
+	"agent/host": {"agent/core", "agent/wire", "rpc", "proc", "document", "workspace", "credential", "settings", "text", "fault"},
+	"cli":        {"agent/runner", "settings", "fault"},
+	"api": {
+		"agent/host", "agent/core", "agent/wire", "document", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
+	},
+	"api/tsgen": {"api", "agent/core", "fault"},
+}
+
+// homes gives each third-party module its one home; main is "".
+var homes = map[string][]string{
+	"github.com/wailsapp/":             {""},
+	"modernc.org/":                     {"agent/store"},
+	"github.com/99designs/keyring":     {"credential"},
+	"github.com/godbus/dbus":           {"credential"},
+	"github.com/sourcegraph/jsonrpc2":  {"rpc"},
+	"github.com/yuin/goldmark":         {"markdown", "export"},
+	"github.com/fsnotify/fsnotify":     {"workspace"},
+	"gopkg.in/natefinch/lumberjack.v2": {""},
+	"github.com/rivo/uniseg":           {"text", "agent/resolve", "provider/scripted"},
+	"golang.org/x/text":                {"text", "agent/resolve"},
+}
+
+// source is one parsed file and the package folder it lies in, relative to
+// backend; "" is package main.
+type source struct {
+	pkg, name string
+	test      bool
+	file      *ast.File
+	fset      *token.FileSet
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []source
+	fset := token.NewFileSet()
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, p)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if strings.HasPrefix(d.Name(), ".") && rel != "." || d.Name() == "node_modules" || d.Name() == "testdata" || rel == "build" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		file, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(rel)
+		pkg, inside := strings.CutPrefix(dir, "backend/")
+		switch {
+		case dir == ".":
+			pkg = ""
+		case dir == "backend":
+			return nil
+		case !inside:
+			t.Errorf("%s lies outside of backend", rel)
+		}
+		all = append(all, source{pkg: pkg, name: rel, test: strings.HasSuffix(p, "_test.go"), file: file, fset: fset})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("found %d files only", len(all))
+	}
+	return all
+}
+
+func TestLayers_ImportsPointDown(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || s.pkg == "" {
+			continue
+		}
+		may, known := allowed[s.pkg]
+		if !known {
+			t.Errorf("%s: package %s has no row in the table", s.name, s.pkg)
+			continue
+		}
+		for _, imp := range s.file.Imports {
+			p := strings.Trim(imp.Path.Value, `"`)
+			if own, ok := strings.CutPrefix(p, module+"backend/"); ok && !slices.Contains(may, own) {
+				t.Errorf("%s imports %s, which %s may not", s.name, own, s.pkg)
+			}
+		}
+	}
+}
+
+func TestLayers_EachModuleHasOneHome(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, imp := range s.file.Imports {
+			p := strings.Trim(imp.Path.Value, `"`)
+			for prefix, pkgs := range homes {
+				if strings.HasPrefix(p, prefix) && !slices.Contains(pkgs, s.pkg) {
+					t.Errorf("%s imports %s, whose home is %q", s.name, p, pkgs)
+				}
+			}
+		}
+	}
+}
+
+// TestLayers_NoInitNoGlobals: no func init and no package-level variable that
+// is assigned to after its declaration.
+func TestLayers_NoInitNoGlobals(t *testing.T) {
+	bySource := map[string]map[string]bool{}
+	all := sources(t)
+	for _, s := range all {
+		if s.test {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil && d.Name.Name == "init" {
+					t.Errorf("%s has a func init", s.name)
+				}
+			case *ast.GenDecl:
+				if d.Tok != token.VAR {
+					continue
+				}
+				for _, spec := range d.Specs {
+					for _, n := range spec.(*ast.ValueSpec).Names {
+						if bySource[s.pkg] == nil {
+							bySource[s.pkg] = map[string]bool{}
+						}
+						bySource[s.pkg][n.Name] = true
+					}
+				}
+			}
+		}
+	}
+	for _, s := range all {
+		if s.test {
+			continue
+		}
+		globals := bySource[s.pkg]
+		for _, d := range s.file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			local := map[string]bool{}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.AssignStmt:
+					for _, l := range n.Lhs {
+						id, ok := l.(*ast.Ident)
+						if !ok {
+							continue
+						}
+						if n.Tok == token.DEFINE {
+							local[id.Name] = true
+						} else if globals[id.Name] && !local[id.Name] && id.Obj != nil && id.Obj.Kind == ast.Var && declaredAtTop(s.file, id.Obj) {
+							t.Errorf("%s assigns to the package variable %s", s.name, id.Name)
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// declaredAtTop reports whether obj is declared at package level of file.
+func declaredAtTop(file *ast.File, obj *ast.Object) bool {
+	return file.Scope != nil && file.Scope.Lookup(obj.Name) == obj
+}
+
+// TestLayers_GrantsAreMadeInTwoPlaces: a grant comes from a gesture of a
+// person, which only app.go and the dialog paths of api see (F7).
+//
+// covers: F7
+func TestLayers_GrantsAreMadeInTwoPlaces(t *testing.T) {
+	grants := []string{"GrantFile", "GrantFolder", "GrantSave"}
+	used := 0
+	for _, s := range sources(t) {
+		if s.test || s.pkg == "workspace" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || !slices.Contains(grants, sel.Sel.Name) {
+				return true
+			}
+			used++
+			if s.name != "app.go" && s.name != "backend/api/dialog.go" {
+				t.Errorf("%s calls %s", s.fset.Position(sel.Pos()), sel.Sel.Name)
+			}
+			return true
+		})
+	}
+	if used == 0 {
+		t.Error("nothing grants anything: the rule no longer names the right functions")
+	}
+}
+
+func TestLayers_EveryPackageHasOneComment(t *testing.T) {
+	comments := map[string][]string{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		if _, ok := comments[s.pkg]; !ok {
+			comments[s.pkg] = nil
+		}
+		if s.file.Doc != nil && !strings.HasPrefix(s.file.Doc.Text(), "go:build") {
+			comments[s.pkg] = append(comments[s.pkg], s.name)
+		}
+	}
+	for pkg, names := range comments {
+		if len(names) != 1 {
+			t.Errorf("package %q has %d package comments: %v", pkg, len(names), names)
+		}
+	}
+}
+
+// TestLayers_NoReplace: go.mod builds from the published modules.
+func TestLayers_NoReplace(t *testing.T) {
+	data, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), "replace ") {
+		t.Error("go.mod replaces a module")
+	}
+}
