@@ -1,0 +1,433 @@
+import { BackendError } from "./fault";
+import type {
+  Change,
+  Document,
+  DocumentsService,
+  DocumentsState,
+  Draft,
+  EndingRun,
+  EventType,
+  Listing,
+  SaveRequest,
+  SaveResult,
+  SyncRequest,
+  SyncResult,
+  WorkspaceInfo,
+  WorkspaceService,
+} from "./gen";
+import type { TextUpdate, VersionedText } from "./text";
+
+/** What native dialogs answer; an absent one is cancelled. */
+export interface FakeDialogs {
+  readonly files?: readonly string[];
+  readonly folder?: string;
+  readonly saveAs?: string;
+}
+
+/** Documents and workspace held in memory. */
+export interface FakeDocuments {
+  readonly documents: DocumentsService;
+  readonly workspace: WorkspaceService;
+  /** File contents by absolute path, line endings as written. */
+  readonly disk: Map<string, string>;
+  readonly links: readonly string[];
+  /** True after Quit was accepted. */
+  readonly hasQuit: () => boolean;
+  readonly answerDialogs: (dialogs: FakeDialogs) => void;
+  readonly getText: (url: string) => Promise<VersionedText>;
+  readonly postText: (url: string, update: TextUpdate) => Promise<void>;
+  /** The mirror's text of an open document. */
+  readonly textOf: (id: string) => string;
+  readonly describe: (id: string) => Document;
+}
+
+interface Open {
+  readonly id: string;
+  path: string;
+  name: string;
+  version: number;
+  text: string;
+  /** The ending of each break, in order. */
+  endings: readonly string[];
+  /** What is on disk as far as this document knows; null for untitled. */
+  saved: string | null;
+  anchor: number;
+  head: number;
+  restoredAtMs: number;
+}
+
+/** A draft of an earlier start, with its whole text. */
+export type FakeDraft = Draft & { readonly text: string };
+
+interface Config {
+  readonly files: Readonly<Record<string, string>>;
+  readonly workspace: string;
+  readonly open: readonly string[];
+  readonly drafts: readonly FakeDraft[];
+  readonly sample: string;
+  readonly now: () => number;
+  readonly emit: (type: EventType, payload: object) => void;
+}
+
+const largestListing = 5000;
+
+/** Makes documents and workspace that behave as the host's do. */
+export function createFakeDocuments(config: Config): FakeDocuments {
+  const disk = new Map(Object.entries(config.files));
+  const open = new Map<string, Open>();
+  const links: string[] = [];
+  let drafts = [...config.drafts];
+  let dialogs: FakeDialogs = {};
+  let page = 0;
+  let current = "";
+  let made = 0;
+  let folder = config.workspace;
+  let quit = false;
+
+  function add(path: string, raw: string, saved: string | null): Open {
+    made += 1;
+    const { text, endings } = splitEndings(raw);
+    const doc: Open = {
+      id: `d${made}`,
+      path,
+      name: path === "" ? `Untitled ${made}` : baseName(path),
+      version: 1,
+      text,
+      endings,
+      saved,
+      anchor: 0,
+      head: 0,
+      restoredAtMs: 0,
+    };
+    open.set(doc.id, doc);
+    current = doc.id;
+    return doc;
+  }
+
+  function openPath(path: string): Open {
+    const already = [...open.values()].find((doc) => doc.path === path);
+    if (already) {
+      current = already.id;
+      return already;
+    }
+    const raw = disk.get(path);
+    if (raw === undefined) {
+      throw new BackendError("not_found", baseName(path));
+    }
+    return add(path, raw, raw);
+  }
+
+  function find(id: string): Open {
+    const doc = open.get(id);
+    if (!doc) {
+      throw new BackendError("not_found");
+    }
+    return doc;
+  }
+
+  function checkPage(asked: number): void {
+    if (asked !== page) {
+      throw new BackendError("busy");
+    }
+  }
+
+  function byUrl(url: string): Open {
+    return find(/^\/document\/([^/]+)\/text$/.exec(url)?.[1] ?? "");
+  }
+
+  async function write(request: SaveRequest, path: string): Promise<SaveResult> {
+    const doc = find(request.id);
+    checkPage(request.page);
+    if (
+      request.version !== doc.version ||
+      request.length !== doc.text.length ||
+      request.digest !== (await digestOf(doc.text))
+    ) {
+      throw new BackendError("unknown_base");
+    }
+    if (doc.path === path && !request.overwrite && disk.get(path) !== doc.saved) {
+      throw new BackendError("changed_on_disk", doc.name);
+    }
+    const raw = joinEndings(doc.text, doc.endings);
+    disk.set(path, raw);
+    doc.path = path;
+    doc.name = baseName(path);
+    doc.saved = raw;
+    return {
+      document: describe(doc),
+      savedAtMs: config.now(),
+      bytes: new TextEncoder().encode(raw).length,
+      fallback: false,
+      recoveryPath: "",
+    };
+  }
+
+  const documents: DocumentsService = {
+    Attach: async (): Promise<DocumentsState> => {
+      page += 1;
+      config.emit("page.attached", { page });
+      return { page, documents: [...open.values()].map(describe), current, drafts };
+    },
+    New: async () => describe(add("", "", null)),
+    Open: async (path) => describe(openPath(path)),
+    OpenDialog: async () => (dialogs.files ?? []).map((path) => describe(openPath(path))),
+    Close: async (asked, id) => {
+      checkPage(asked);
+      find(id);
+      open.delete(id);
+      if (current === id) {
+        current = [...open.keys()].at(-1) ?? "";
+      }
+    },
+    SetCurrent: async (asked, id) => {
+      checkPage(asked);
+      current = find(id).id;
+    },
+    Sync: async (request: SyncRequest): Promise<SyncResult> => {
+      checkPage(request.page);
+      const doc = find(request.id);
+      if (request.fromVersion !== doc.version) {
+        throw new BackendError("unknown_base");
+      }
+      for (const change of request.changes) {
+        applyChange(doc, change);
+      }
+      doc.anchor = request.anchor;
+      doc.head = request.head;
+      return { version: doc.version, dirty: isDirty(doc) };
+    },
+    Save: async (request) => {
+      const { path } = find(request.id);
+      const chosen = path === "" ? dialogs.saveAs : path;
+      if (chosen === undefined) {
+        throw new BackendError("cancelled");
+      }
+      return write(request, chosen);
+    },
+    SaveAs: async (request) => {
+      if (dialogs.saveAs === undefined) {
+        throw new BackendError("cancelled");
+      }
+      return write(request, dialogs.saveAs);
+    },
+    Reload: async (asked, id) => {
+      checkPage(asked);
+      const doc = find(id);
+      const raw = disk.get(doc.path);
+      if (raw === undefined) {
+        throw new BackendError("not_found", doc.name);
+      }
+      Object.assign(doc, splitEndings(raw), { saved: raw, version: doc.version + 1 });
+      return describe(doc);
+    },
+    RestoreDraft: async (asked, id) => {
+      checkPage(asked);
+      const draft = drafts.find((d) => d.id === id);
+      if (!draft) {
+        throw new BackendError("not_found");
+      }
+      drafts = drafts.filter((d) => d !== draft);
+      const doc = add(draft.path, draft.text, disk.get(draft.path) ?? null);
+      doc.name = draft.name;
+      doc.restoredAtMs = draft.savedAtMs;
+      return describe(doc);
+    },
+    DiscardDraft: async (asked, id) => {
+      checkPage(asked);
+      drafts = drafts.filter((d) => d.id !== id);
+    },
+    Quit: async (asked, discard) => {
+      checkPage(asked);
+      if (!discard && [...open.values()].some(isDirty)) {
+        throw new BackendError("busy");
+      }
+      quit = true;
+    },
+  };
+
+  function openFolder(path: string): WorkspaceInfo {
+    folder = path;
+    return { path, name: baseName(path) };
+  }
+
+  const workspace: WorkspaceService = {
+    Current: async () => (folder === "" ? { path: "", name: "" } : openFolder(folder)),
+    OpenDialog: async () => {
+      if (dialogs.folder === undefined) {
+        throw new BackendError("cancelled");
+      }
+      return openFolder(dialogs.folder);
+    },
+    OpenSample: async () => openFolder(config.sample),
+    List: async (path): Promise<Listing> => {
+      if (path !== folder && !path.startsWith(`${folder}/`)) {
+        throw new BackendError("not_granted", baseName(path));
+      }
+      const entries = listFolder(disk.keys(), path);
+      return {
+        path,
+        entries: entries.slice(0, largestListing),
+        more: Math.max(0, entries.length - largestListing),
+      };
+    },
+    OpenLink: async (url) => {
+      if (!/^(https?|mailto):/i.test(url)) {
+        throw new BackendError("invalid_input");
+      }
+      links.push(url);
+    },
+  };
+
+  for (const path of config.open) {
+    openPath(path);
+  }
+  const first = [...open.keys()][0];
+  current = first ?? "";
+
+  return {
+    documents,
+    workspace,
+    disk,
+    links,
+    hasQuit: () => quit,
+    answerDialogs: (next) => {
+      dialogs = next;
+    },
+    getText: async (url) => {
+      const doc = byUrl(url);
+      return { text: doc.text, version: doc.version };
+    },
+    postText: async (url, update) => {
+      checkPage(update.page);
+      const doc = byUrl(url);
+      doc.text = update.text;
+      doc.version = update.version;
+      doc.endings = update.endings.flatMap((run) => Array.from({ length: run.count }, () => run.ending));
+    },
+    textOf: (id) => find(id).text,
+    describe: (id) => describe(find(id)),
+  };
+}
+
+function applyChange(doc: Open, change: Change): void {
+  const inserted = change.endings.flatMap((run) => Array.from({ length: run.count }, () => run.ending));
+  let text = "";
+  const endings: string[] = [];
+  let at = 0;
+  let breaks = 0;
+  const keep = (to: number): void => {
+    const part = doc.text.slice(at, to);
+    const count = countBreaks(part);
+    text += part;
+    endings.push(...doc.endings.slice(breaks, breaks + count));
+    breaks += count;
+    at = to;
+  };
+  for (const edit of change.edits) {
+    if (edit.from < at || edit.to < edit.from || edit.to > doc.text.length) {
+      throw new BackendError("invalid_input");
+    }
+    keep(edit.from);
+    breaks += countBreaks(doc.text.slice(edit.from, edit.to));
+    at = edit.to;
+    text += edit.insert;
+    endings.push(...inserted.splice(0, countBreaks(edit.insert)));
+  }
+  keep(doc.text.length);
+  doc.text = text;
+  doc.endings = endings;
+  doc.version += 1;
+}
+
+function describe(doc: Open): Document {
+  return {
+    id: doc.id,
+    uri: doc.path === "" ? `untitled:${doc.id}` : `file://${encodeURI(doc.path)}`,
+    path: doc.path,
+    name: doc.name,
+    version: doc.version,
+    encoding: "utf-8",
+    bom: false,
+    endings: runs(doc.endings),
+    majority: majority(doc.endings),
+    readOnly: "",
+    dirty: isDirty(doc),
+    textUrl: `/document/${doc.id}/text`,
+    length: doc.text.length,
+    anchor: doc.anchor,
+    head: doc.head,
+    restoredAtMs: doc.restoredAtMs,
+  };
+}
+
+function isDirty(doc: Open): boolean {
+  return joinEndings(doc.text, doc.endings) !== (doc.saved ?? "");
+}
+
+function splitEndings(raw: string): { text: string; endings: string[] } {
+  const endings: string[] = [];
+  const text = raw.replace(/\r\n|\r|\n/g, (found) => {
+    endings.push(found === "\n" ? "lf" : found === "\r" ? "cr" : "crlf");
+    return "\n";
+  });
+  return { text, endings };
+}
+
+function joinEndings(text: string, endings: readonly string[]): string {
+  let i = 0;
+  return text.replace(/\n/g, () => {
+    const ending = endings[i];
+    i += 1;
+    return ending === "crlf" ? "\r\n" : ending === "cr" ? "\r" : "\n";
+  });
+}
+
+function runs(endings: readonly string[]): readonly EndingRun[] {
+  const out: { ending: string; count: number }[] = [];
+  for (const ending of endings) {
+    const last = out.at(-1);
+    if (last?.ending === ending) {
+      last.count += 1;
+    } else {
+      out.push({ ending, count: 1 });
+    }
+  }
+  return out;
+}
+
+function majority(endings: readonly string[]): string {
+  const count = (ending: string): number => endings.filter((e) => e === ending).length;
+  return ["lf", "crlf", "cr"].reduce((best, next) => (count(next) > count(best) ? next : best));
+}
+
+function countBreaks(text: string): number {
+  return text.split("\n").length - 1;
+}
+
+function listFolder(paths: Iterable<string>, folder: string): Listing["entries"][number][] {
+  const found = new Map<string, boolean>();
+  for (const path of paths) {
+    if (path.startsWith(`${folder}/`)) {
+      const rest = path.slice(folder.length + 1).split("/");
+      const name = rest[0] ?? "";
+      found.set(name, rest.length > 1 || found.get(name) === true);
+    }
+  }
+  return [...found]
+    .map(([name, isFolder]) => ({
+      name,
+      path: `${folder}/${name}`,
+      folder: isFolder,
+      ignored: name === "node_modules",
+    }))
+    .sort((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name));
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+async function digestOf(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
+}
