@@ -18,6 +18,8 @@ type Hunk struct {
 	Count int    `json:"count"`
 	// Warnings say what kind of thing the hunk changes (P10); never nil.
 	Warnings []Warning `json:"warnings"`
+	// Outcome is the latest decision; empty until there was one.
+	Outcome HunkOutcome `json:"outcome,omitempty"`
 }
 
 // Warning names a kind of thing whose change a person should look at (P10).

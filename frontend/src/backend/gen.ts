@@ -215,6 +215,7 @@ export interface Hunk {
   readonly first: number;
   readonly count: number;
   readonly warnings: readonly Warning[];
+  readonly outcome?: HunkOutcome;
 }
 
 export interface HunkDecision {
