@@ -3,6 +3,7 @@ package text
 import (
 	"math/rand/v2"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -130,19 +131,28 @@ func randomText(r *rand.Rand, n int) string {
 	return s
 }
 
-// randomEdits returns up to three edits of s at character borders.
+// randomEdits returns up to three edits of s at character borders, at random
+// places or close together.
 func randomEdits(r *rand.Rand, s string) []Edit {
 	var borders []int
-	ix := NewIndex(s)
-	for at := range s {
-		borders = append(borders, ix.UTF16(at))
+	unit := 0
+	for _, c := range s {
+		borders = append(borders, unit)
+		unit += utf16.RuneLen(c)
 	}
-	borders = append(borders, ix.Len())
+	borders = append(borders, unit)
 	var edits []Edit
 	at := 0
 	for range 1 + r.IntN(3) {
-		from := at + r.IntN(len(borders)-at)
+		reach := len(borders) - at
+		if r.IntN(2) == 0 {
+			reach = min(reach, 4)
+		}
+		from := at + r.IntN(reach)
 		to := min(len(borders)-1, from+r.IntN(3))
+		if r.IntN(8) == 0 {
+			to = from + r.IntN(len(borders)-from)
+		}
 		edits = append(edits, Edit{borders[from], borders[to], randomText(r, r.IntN(3))})
 		at = to
 	}

@@ -13,6 +13,19 @@ const markEvery = 1 << 10
 // lone surrogate in its three-byte form counts as one unit.
 func Length(s string) int {
 	n := 0
+	for len(s) >= 8 {
+		// Eight bytes at once while they are ASCII, which most texts mostly are.
+		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if x&0x8080808080808080 == 0 {
+			n += 8
+		} else {
+			for i := range 8 {
+				n += unitsOf(s[i])
+			}
+		}
+		s = s[8:]
+	}
 	for i := range len(s) {
 		n += unitsOf(s[i])
 	}
