@@ -1,0 +1,25 @@
+export type { Edit, EditProblem, Sliceable } from "./edit";
+export {
+  applyEdits,
+  checkEdits,
+  hasLoneSurrogate,
+  isHighSurrogate,
+  isInsidePair,
+  isLowSurrogate,
+  loneSurrogates,
+} from "./edit";
+export type { Ending, EndingRun, EndingsStep } from "./lineending";
+export {
+  breakCount,
+  countBreaks,
+  endingAt,
+  isEnding,
+  isMixed,
+  joinEndings,
+  majorityEnding,
+  sliceEndings,
+  stepEndings,
+  writeEndings,
+} from "./lineending";
+export type { ChangedRange, MappedPatch, PatchStatus, Slice } from "./map";
+export { isTouched, mapEdit, mapPatch, mapPosition, reduceRanges } from "./map";
