@@ -1,0 +1,263 @@
+package workspace
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Leftover is a save that its process did not live to finish.
+type Leftover struct {
+	ID string
+	// Path is the file that was being saved.
+	Path string
+	// AtMs is when the save began, in ms since 1970.
+	AtMs int64
+	// State is how the file stands now.
+	State LeftoverState
+	// New is the path of a copy of the bytes that were being saved.
+	New string
+	// NewHash is their hex SHA-256.
+	NewHash string
+	// Old is the path of a copy of the bytes from before; "" unless the file
+	// was written in place.
+	Old string
+}
+
+// LeftoverState says how the file of an unfinished save stands.
+type LeftoverState string
+
+// The states of an unfinished save.
+const (
+	// Unwritten: the file is as it was before the save.
+	Unwritten LeftoverState = "unwritten"
+	// Torn: a write in place was cut; the file may hold a mixture, and New
+	// and Old are both there.
+	Torn LeftoverState = "torn"
+	// Changed: the file was written by something else since.
+	Changed LeftoverState = "changed"
+	// Missing: the file cannot be read.
+	Missing LeftoverState = "missing"
+)
+
+// Valid reports whether s is one of the states.
+func (s LeftoverState) Valid() bool {
+	switch s {
+	case Unwritten, Torn, Changed, Missing:
+		return true
+	}
+	return false
+}
+
+// Sweep clears up behind processes that died while saving: temporary files go,
+// entries of saves that were complete go, and the others are returned, newest
+// first, for the person to decide on; nothing is put back by itself. It reads
+// the files that were being saved, so it belongs after the window is usable.
+// A recovery folder that is not there has no leftovers.
+func Sweep(recoveryDir string) ([]Leftover, error) {
+	return SweepOn(OSCalls(), recoveryDir, alive)
+}
+
+// SweepOn is Sweep over other calls and another way to tell living processes.
+func SweepOn(calls Calls, recoveryDir string, alive func(pid int) bool) ([]Leftover, error) {
+	dir, err := calls.OpenDir(recoveryDir)
+	if isGone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, classify("sweep", recoveryDir, err)
+	}
+	defer dir.Close()
+	found, err := dir.List()
+	if err != nil {
+		return nil, classify("sweep", recoveryDir, err)
+	}
+	names := make(map[string][]string) // by id
+	for _, f := range found {
+		id, _, _ := strings.Cut(f.Name(), ".")
+		if _, pid, ok := splitID(id); ok && !alive(pid) {
+			names[id] = append(names[id], f.Name())
+		}
+	}
+	var left []Leftover
+	for id, files := range names {
+		if l, ok := sweepEntry(calls, dir, recoveryDir, id, files); ok {
+			left = append(left, l)
+		}
+	}
+	slices.SortFunc(left, func(a, b Leftover) int {
+		if a.AtMs != b.AtMs {
+			return int(b.AtMs - a.AtMs)
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return left, nil
+}
+
+// sweepEntry clears up one entry and tells whether it needs a decision.
+func sweepEntry(calls Calls, dir Dir, recoveryDir, id string, files []string) (Leftover, bool) {
+	var newName, oldName string
+	for _, f := range files {
+		switch ending := f[len(id):]; {
+		case strings.HasPrefix(ending, newMark):
+			newName = f
+		case strings.HasPrefix(ending, oldMark):
+			oldName = f
+		}
+	}
+	e, ok := readEntry(dir, id)
+	if !ok {
+		// Died before the entry was complete, so before the target was
+		// touched, or after it was done: only an old copy means anything.
+		removeAll(dir, newName, id+".json")
+		return Leftover{}, false
+	}
+	sweepTemp(calls, e)
+	l := Leftover{ID: id, Path: e.Path, AtMs: e.AtMs, NewHash: e.Hash, State: Missing}
+	if newName != "" {
+		l.New = filepath.Join(recoveryDir, newName)
+	}
+	if oldName != "" {
+		l.Old = filepath.Join(recoveryDir, oldName)
+	}
+	hash, exists, err := hashFile(calls, e.Path)
+	switch {
+	case err != nil:
+	case exists && hash == e.Hash:
+		removeAll(dir, id+".json", newName)
+		return Leftover{}, false
+	case hash == e.BaseHash:
+		l.State = Unwritten
+	case !exists:
+	case oldName != "":
+		l.State = Torn
+	default:
+		l.State = Changed
+	}
+	return l, true
+}
+
+// DropLeftover removes an unfinished save that the person decided on. An id
+// that is not there is no error.
+func DropLeftover(recoveryDir, id string) error {
+	const op = "drop leftover"
+	dir, err := OSCalls().OpenDir(recoveryDir)
+	if isGone(err) {
+		return nil
+	}
+	if err != nil {
+		return classify(op, recoveryDir, err)
+	}
+	defer dir.Close()
+	found, err := dir.List()
+	if err != nil {
+		return classify(op, recoveryDir, err)
+	}
+	for _, f := range found {
+		if name, _, _ := strings.Cut(f.Name(), "."); name == id {
+			if err := dir.Remove(f.Name()); err != nil && !isGone(err) {
+				return classify(op, recoveryDir, err)
+			}
+		}
+	}
+	return nil
+}
+
+// SweepFolder removes the temporary files that dead processes left in one
+// folder of the program's own.
+func SweepFolder(path string) error {
+	dir, err := OSCalls().OpenDir(path)
+	if isGone(err) {
+		return nil
+	}
+	if err != nil {
+		return classify("sweep folder", path, err)
+	}
+	defer dir.Close()
+	found, err := dir.List()
+	if err != nil {
+		return classify("sweep folder", path, err)
+	}
+	for _, f := range found {
+		pid, ok := tempOwner(f.Name())
+		if !ok || pid == os.Getpid() || alive(pid) || !f.Type().IsRegular() {
+			continue
+		}
+		if err := dir.Remove(f.Name()); err != nil && !isGone(err) {
+			return classify("sweep folder", path, err)
+		}
+	}
+	return nil
+}
+
+func readEntry(dir Dir, id string) (entry, bool) {
+	h, info, err := openFile(dir, id+".json", os.O_RDONLY, true)
+	if err != nil {
+		return entry{}, false
+	}
+	defer h.Close()
+	data, err := readAll(h, info, 1<<20)
+	if err != nil {
+		return entry{}, false
+	}
+	var e entry
+	if json.Unmarshal(data, &e) != nil || e.Path == "" || e.Hash == "" {
+		return entry{}, false
+	}
+	return e, true
+}
+
+// sweepTemp removes the temporary file that an entry names. The folder may
+// have become another since: only a file with a name of ours is touched.
+func sweepTemp(calls Calls, e entry) {
+	if _, ours := tempOwner(e.Temp); !ours {
+		return
+	}
+	dir, err := calls.OpenDir(e.Folder)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if info, err := dir.Lstat(e.Temp); err == nil && info.Mode().IsRegular() {
+		dir.Remove(e.Temp)
+	}
+}
+
+// hashFile hashes the file that a path leads to; "" when there is none.
+func hashFile(calls Calls, path string) (hash string, exists bool, err error) {
+	real, err := calls.EvalSymlinks(path)
+	if isGone(err) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	dir, err := calls.OpenDir(filepath.Dir(real))
+	if err != nil {
+		return "", false, err
+	}
+	defer dir.Close()
+	h, info, err := openFile(dir, filepath.Base(real), os.O_RDONLY, true)
+	if err != nil {
+		return "", !errors.Is(err, fs.ErrNotExist), err
+	}
+	defer h.Close()
+	data, err := readAll(h, info, math.MaxInt64)
+	if err != nil {
+		return "", true, err
+	}
+	return hashOf(data), true, nil
+}
+
+func removeAll(dir Dir, names ...string) {
+	for _, n := range names {
+		if n != "" {
+			dir.Remove(n)
+		}
+	}
+}
