@@ -1,0 +1,5 @@
+export type { FrontMatter } from "./frontmatter";
+export { findFrontMatter, frontMatterField } from "./frontmatter";
+export { documentLang } from "./lang";
+export { documentLanguage } from "./language";
+export { FrontMatterParser } from "./parser";
