@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"rpc":                 {"fault"},
 	"proc":                {"fault"},
 	"workspace":           {"text", "fault"},
+	"workspace/filefault": {"workspace"},
 	"settings":            {"workspace", "fault"},
 	"credential":          {"workspace", "fault"},
 	"document":            {"workspace", "text", "fault"},

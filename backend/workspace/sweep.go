@@ -123,7 +123,13 @@ func sweepEntry(calls Calls, dir Dir, recoveryDir, id string, files []string) (L
 		l.New = filepath.Join(recoveryDir, newName)
 	}
 	if oldName != "" {
-		l.Old = filepath.Join(recoveryDir, oldName)
+		if hash, _, err := hashIn(dir, oldName); err == nil && hash != e.BaseHash {
+			// Cut while it was copied, so the target is untouched.
+			removeAll(dir, oldName)
+			oldName = ""
+		} else {
+			l.Old = filepath.Join(recoveryDir, oldName)
+		}
 	}
 	hash, exists, err := hashFile(calls, e.Path)
 	switch {
@@ -242,7 +248,11 @@ func hashFile(calls Calls, path string) (hash string, exists bool, err error) {
 		return "", false, err
 	}
 	defer dir.Close()
-	h, info, err := openFile(dir, filepath.Base(real), os.O_RDONLY, true)
+	return hashIn(dir, filepath.Base(real))
+}
+
+func hashIn(dir Dir, name string) (hash string, exists bool, err error) {
+	h, info, err := openFile(dir, name, os.O_RDONLY, true)
 	if err != nil {
 		return "", !errors.Is(err, fs.ErrNotExist), err
 	}

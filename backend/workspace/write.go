@@ -57,9 +57,7 @@ func (t Target) Write(data []byte, o WriteOptions) (WriteResult, error) {
 	if err := w.look(); err != nil {
 		return WriteResult{}, err
 	}
-	if w.old != nil {
-		defer w.old.Close()
-	}
+	defer w.release()
 	if err := w.compare(); err != nil {
 		return WriteResult{}, err
 	}
@@ -88,6 +86,13 @@ type writing struct {
 	oldInfo fs.FileInfo
 	oldData []byte
 	oldHash string
+}
+
+// release closes the old file when it still is open.
+func (w *writing) release() {
+	if w.old != nil {
+		w.old.Close()
+	}
 }
 
 // look opens and reads the file as it is now, and refuses one that cannot be
@@ -189,18 +194,19 @@ func (w *writing) replace(temp string) (st Stat, err error) {
 		perm = 0o666 // less the umask: nothing to keep secret until chmod
 	}
 	h, err := w.spot.dir.Open(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	defer func() {
+		if err != nil {
+			// Also after an open that failed: on a network it can have made
+			// the file. When this fails too, the journal names it for Sweep.
+			w.spot.dir.Remove(temp)
+		}
+	}()
 	if errors.Is(err, fs.ErrPermission) || (err != nil && isReadOnlyMedium(err)) {
 		return Stat{}, errors.Join(errFolderTakesNone, err)
 	}
 	if err != nil {
 		return Stat{}, err
 	}
-	defer func() {
-		if err != nil {
-			// When this fails too, the journal names the file for Sweep.
-			w.spot.dir.Remove(temp)
-		}
-	}()
 	st, err = w.fill(h)
 	if err != nil {
 		return Stat{}, err
@@ -297,7 +303,9 @@ func (w *writing) overwrite() (st Stat, kept string, err error) {
 	}
 	st = statOf(info)
 	st.Hash = w.hash
-	return st, kept, nil
+	h := w.old
+	w.old = nil
+	return st, kept, h.Close()
 }
 
 // put makes data the whole content of h, which holds was bytes. What grows is

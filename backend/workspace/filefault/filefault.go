@@ -176,7 +176,7 @@ func (d *dir) Open(name string, flag int, perm fs.FileMode) (workspace.Handle, e
 		}
 		return nil, err
 	}
-	return &handle{d.c, h}, nil
+	return &handle{c: d.c, h: h}, nil
 }
 
 func (d *dir) OpenDir(name string) (workspace.Dir, error) {
@@ -219,8 +219,9 @@ func (d *dir) Close() error {
 }
 
 type handle struct {
-	c *Calls
-	h workspace.Handle
+	c       *Calls
+	h       workspace.Handle
+	written bool
 }
 
 func (h *handle) Read(p []byte) (int, error) {
@@ -228,6 +229,7 @@ func (h *handle) Read(p []byte) (int, error) {
 }
 
 func (h *handle) WriteAt(p []byte, off int64) (int, error) {
+	h.written = true
 	n := 0
 	half := func() { n, _ = h.h.WriteAt(p[:len(p)/2], off) }
 	err := h.c.spoil("write", half, func() (err error) {
@@ -267,10 +269,15 @@ func (h *handle) Truncate(size int64) error {
 
 func (h *handle) Sync() error { return h.c.spoil("sync", nil, h.h.Sync) }
 
-// Close always closes, so that a spoiled run leaks nothing.
+// Close always closes, so that a spoiled run leaks nothing. Closing what was
+// written to is "close", else "close unwritten".
 func (h *handle) Close() error {
 	err := h.h.Close()
-	if spoiled := h.c.spoil("close", nil, func() error { return nil }); spoiled != nil {
+	name := "close unwritten"
+	if h.written {
+		name = "close"
+	}
+	if spoiled := h.c.spoil(name, nil, func() error { return nil }); spoiled != nil {
 		return spoiled
 	}
 	return err
