@@ -46,7 +46,7 @@ var allowed = map[string][]string{
 	"api": {
 		"agent/host", "agent/core", "agent/wire", "document", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
 	},
-	"api/tsgen": {"api", "agent/core", "fault"},
+	"api/tsgen": {"api", "agent/core", "text", "fault"},
 }
 
 // homes gives each third-party module its one home; main is "".

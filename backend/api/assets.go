@@ -2,19 +2,19 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"galley/backend/document"
 	"galley/backend/fault"
+	"galley/backend/text"
 )
 
 // noncePlaceholder is what the front end's build writes for the nonce.
@@ -40,9 +40,9 @@ const maxTextBytes = 64 << 20
 // TextStore is the open documents as the text handler needs them.
 type TextStore interface {
 	// Text returns the text of the document with this id and its version.
-	Text(ctx context.Context, id string) (text string, version int, err error)
+	Text(id string) (body string, version int, err error)
 	// ReplaceText makes text the mirror at version.
-	ReplaceText(ctx context.Context, page int64, id string, version int, text string, endings []EndingRun) error
+	ReplaceText(r document.Replacement) (document.Synced, error)
 }
 
 // Middleware returns the asset server's middleware: it sets the policy, puts
@@ -101,7 +101,7 @@ func serveText(w http.ResponseWriter, r *http.Request, rest string, texts TextSt
 	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		text, version, err := texts.Text(r.Context(), id)
+		body, version, err := texts.Text(id)
 		if err != nil {
 			refuse(w, err)
 			return
@@ -109,7 +109,7 @@ func serveText(w http.ResponseWriter, r *http.Request, rest string, texts TextSt
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Galley-Version", strconv.Itoa(version))
-		if _, err := io.WriteString(w, text); err != nil {
+		if _, err := io.WriteString(w, body); err != nil {
 			log.Debug("text not delivered", "err", err)
 		}
 	case http.MethodPost:
@@ -139,22 +139,23 @@ func receiveText(r *http.Request, id string, texts TextStore) error {
 	if len(body) > maxTextBytes {
 		return fault.New(fault.TooLarge, "receive text", nil)
 	}
-	return texts.ReplaceText(r.Context(), page, id, version, string(body), endings)
+	_, err = texts.ReplaceText(document.Replacement{Page: page, ID: id, Version: version, Text: string(body), Endings: endings})
+	return err
 }
 
 // parseEndings reads "lf:3,crlf:1".
-func parseEndings(s string) ([]EndingRun, error) {
-	runs := []EndingRun{}
+func parseEndings(s string) ([]text.EndingRun, error) {
+	runs := []text.EndingRun{}
 	if s == "" {
 		return runs, nil
 	}
 	for item := range strings.SplitSeq(s, ",") {
 		ending, count, ok := strings.Cut(item, ":")
 		n, err := strconv.Atoi(count)
-		if !ok || err != nil || n < 1 || ending != "lf" && ending != "crlf" && ending != "cr" {
-			return nil, fmt.Errorf("endings are not ending:count pairs")
+		if !ok || err != nil || n < 1 || !text.Ending(ending).Valid() {
+			return nil, errors.New("endings are not ending:count pairs")
 		}
-		runs = append(runs, EndingRun{Ending: ending, Count: n})
+		runs = append(runs, text.EndingRun{Ending: text.Ending(ending), Count: n})
 	}
 	return runs, nil
 }

@@ -1,78 +1,205 @@
 package api
 
-// Documents is the bound service.
-type Documents struct{}
+import (
+	"context"
+	"log/slog"
+	"slices"
 
-// Attach is not wired yet.
+	"galley/backend/document"
+	"galley/backend/fault"
+)
+
+// Documents is the bound service of the open documents.
+type Documents struct {
+	set      *document.Set
+	gestures gestures
+	emitter  *Emitter
+	ctx      func() context.Context
+	quit     func(discard bool)
+	log      *slog.Logger
+}
+
+// Attach makes the caller the page in charge and returns what is open. An
+// older page is told and becomes inert.
 func (s *Documents) Attach() (DocumentsState, error) {
-	var r DocumentsState
-	return r, nil
+	return call(s.log, "attach documents", func() (DocumentsState, error) {
+		left, err := s.set.Drafts(s.ctx())
+		if err != nil {
+			return DocumentsState{}, err
+		}
+		a := s.set.Attach()
+		s.emitter.Emit("page.attached", PageAttached{Page: a.Page})
+		state := DocumentsState{
+			Page: a.Page, Current: a.Current,
+			Documents: make([]Document, 0, len(a.Documents)), Drafts: make([]Draft, 0, len(left)),
+		}
+		for _, info := range a.Documents {
+			state.Documents = append(state.Documents, documentOf(info))
+		}
+		for _, d := range left {
+			state.Drafts = append(state.Drafts, Draft(d))
+		}
+		return state, nil
+	})
 }
 
-// Open is not wired yet.
+// Open opens a file inside of what the person granted.
 func (s *Documents) Open(path string) (Document, error) {
-	var r Document
-	return r, nil
+	return call(s.log, "open", func() (Document, error) {
+		info, err := s.set.Open(s.ctx(), path)
+		return documentOf(info), err
+	})
 }
 
-// OpenDialog is not wired yet.
+// OpenDialog asks for files and opens them; none when the person cancelled.
 func (s *Documents) OpenDialog() ([]Document, error) {
-	var r []Document
-	return r, nil
+	return call(s.log, "open dialog", func() ([]Document, error) {
+		paths, err := s.gestures.files(s.ctx())
+		if err != nil {
+			return nil, err
+		}
+		opened := make([]Document, 0, len(paths))
+		for _, path := range paths {
+			info, err := s.set.Open(s.ctx(), path)
+			if err != nil {
+				return nil, err
+			}
+			opened = append(opened, documentOf(info))
+		}
+		return opened, nil
+	})
 }
 
-// New is not wired yet.
+// New opens an untitled document.
 func (s *Documents) New() (Document, error) {
-	var r Document
-	return r, nil
+	return call(s.log, "new document", func() (Document, error) { return documentOf(s.set.NewUntitled()), nil })
 }
 
-// SaveAs is not wired yet.
-func (s *Documents) SaveAs(req SaveRequest) (SaveResult, error) {
-	var r SaveResult
-	return r, nil
-}
-
-// Save is not wired yet.
-func (s *Documents) Save(req SaveRequest) (SaveResult, error) {
-	var r SaveResult
-	return r, nil
-}
-
-// Sync is not wired yet.
+// Sync follows the page by change sets.
 func (s *Documents) Sync(req SyncRequest) (SyncResult, error) {
-	var r SyncResult
-	return r, nil
+	return call(s.log, "sync", func() (SyncResult, error) {
+		changes := make([]document.Change, 0, len(req.Changes))
+		for _, c := range req.Changes {
+			changes = append(changes, document.Change(c))
+		}
+		r, err := s.set.Sync(document.SyncRequest{
+			Page: req.Page, ID: req.ID, FromVersion: req.FromVersion, Changes: changes, Anchor: req.Anchor, Head: req.Head,
+		})
+		return SyncResult(r), err
+	})
 }
 
-// Reload is not wired yet.
+// Save writes a document to its file.
+func (s *Documents) Save(req SaveRequest) (SaveResult, error) {
+	return call(s.log, "save", func() (SaveResult, error) {
+		saved, err := s.set.Save(s.ctx(), document.SaveRequest(req))
+		return saveResultOf(saved), err
+	})
+}
+
+// SaveAs asks where to save a document and writes it there. Fault: cancelled
+// when the person cancelled.
+func (s *Documents) SaveAs(req SaveRequest) (SaveResult, error) {
+	return call(s.log, "save as", func() (SaveResult, error) {
+		info, err := s.set.Info(req.ID)
+		if err != nil {
+			return SaveResult{}, err
+		}
+		name := info.Name
+		if name == "" {
+			name = "Untitled.md"
+		}
+		path, err := s.gestures.target(s.ctx(), name)
+		if err != nil {
+			return SaveResult{}, err
+		}
+		saved, err := s.set.SaveAs(s.ctx(), document.SaveRequest(req), path)
+		return saveResultOf(saved), err
+	})
+}
+
+// Reload takes what is on disk in place of the document's text.
 func (s *Documents) Reload(page int64, id string) (Document, error) {
-	var r Document
-	return r, nil
+	return call(s.log, "reload", func() (Document, error) {
+		info, err := s.set.Reload(s.ctx(), page, id)
+		return documentOf(info), err
+	})
 }
 
-// Close is not wired yet.
-func (s *Documents) Close(page int64, id string) error {
-	return nil
+// Close closes a document. Unsaved text is refused as busy unless discard.
+func (s *Documents) Close(page int64, id string, discard bool) error {
+	return do(s.log, "close", func() error {
+		return s.set.CloseDocument(s.ctx(), page, id, document.Discard(discard))
+	})
 }
 
-// SetCurrent is not wired yet.
+// SetCurrent says which document is in front.
 func (s *Documents) SetCurrent(page int64, id string) error {
-	return nil
+	return do(s.log, "set current", func() error { return s.set.SetCurrent(page, id) })
 }
 
-// RestoreDraft is not wired yet.
+// RestoreDraft opens a draft of an earlier start as an unsaved document.
 func (s *Documents) RestoreDraft(page int64, id string) (Document, error) {
-	var r Document
-	return r, nil
+	return call(s.log, "restore draft", func() (Document, error) {
+		left, err := s.set.Drafts(s.ctx())
+		if err != nil {
+			return Document{}, err
+		}
+		at := slices.IndexFunc(left, func(d document.Draft) bool { return d.ID == id })
+		if at < 0 {
+			return Document{}, fault.New(fault.NotFound, "restore draft", nil)
+		}
+		if path := left[at].Path; path != "" {
+			if err := s.gestures.stored(path); err != nil {
+				// The text is worth more than its place: it opens, and saving asks.
+				s.log.Warn("place of a draft not granted", "code", fault.CodeOf(err))
+			}
+		}
+		info, err := s.set.RestoreDraft(s.ctx(), page, id)
+		return documentOf(info), err
+	})
 }
 
-// DiscardDraft is not wired yet.
+// DiscardDraft deletes a draft of an earlier start.
 func (s *Documents) DiscardDraft(page int64, id string) error {
-	return nil
+	return do(s.log, "discard draft", func() error { return s.set.DiscardDraft(s.ctx(), page, id) })
 }
 
-// Quit is not wired yet.
+// Quit ends the program. discard deletes the drafts of what is unsaved, which
+// the person decided in the page's dialog; else they are kept.
 func (s *Documents) Quit(page int64, discard bool) error {
-	return nil
+	return do(s.log, "quit", func() error {
+		if err := s.set.CheckPage(page); err != nil {
+			return err
+		}
+		if discard {
+			for _, info := range s.set.List() {
+				if err := s.set.CloseDocument(s.ctx(), page, info.ID, document.DiscardUnsaved); err != nil {
+					return err
+				}
+			}
+		}
+		s.quit(discard)
+		return nil
+	})
+}
+
+func documentOf(i document.Info) Document {
+	if i.ID == "" { // beside an error
+		return Document{}
+	}
+	return Document{
+		ID: i.ID, URI: i.URI, Path: i.Path, Name: i.Name, Version: i.Version,
+		Encoding: string(i.Format.Encoding), BOM: i.Format.BOM,
+		Endings: i.Endings, Majority: i.Majority, ReadOnly: string(i.ReadOnly), Dirty: i.Dirty,
+		TextURL: "/document/" + i.ID + "/text", Length: i.Length, Anchor: i.Anchor, Head: i.Head,
+		RestoredAtMs: i.RestoredAtMs,
+	}
+}
+
+func saveResultOf(s document.Saved) SaveResult {
+	return SaveResult{
+		Document: documentOf(s.Document), SavedAtMs: s.SavedAtMs, Bytes: s.Bytes, Written: s.Written,
+		Fallback: s.Fallback, RecoveryPath: s.RecoveryPath,
+	}
 }

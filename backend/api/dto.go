@@ -6,13 +6,6 @@ import (
 	"galley/backend/text"
 )
 
-// EndingRun is Count line breaks in a row that end in Ending.
-type EndingRun struct {
-	// Ending is lf, crlf or cr.
-	Ending string `json:"ending"`
-	Count  int    `json:"count"`
-}
-
 // Document is an open document as the host holds it. The text travels by GET
 // from TextURL, not here.
 type Document struct {
@@ -27,9 +20,9 @@ type Document struct {
 	Encoding string `json:"encoding"`
 	BOM      bool   `json:"bom"`
 	// Endings lists the endings of all breaks in order, run-length encoded.
-	Endings []EndingRun `json:"endings"`
+	Endings []text.EndingRun `json:"endings"`
 	// Majority is the ending of new lines that grow from no line with one.
-	Majority string `json:"majority"`
+	Majority text.Ending `json:"majority"`
 	// ReadOnly says why the document cannot be edited: a fault code, or "".
 	ReadOnly string `json:"readOnly"`
 	Dirty    bool   `json:"dirty"`
@@ -74,7 +67,7 @@ type Draft struct {
 type Change struct {
 	Edits []text.Edit `json:"edits"`
 	// Endings lists the endings of the breaks that the inserts hold, in order.
-	Endings []EndingRun `json:"endings"`
+	Endings []text.EndingRun `json:"endings"`
 }
 
 // SyncRequest brings the mirror of a document from FromVersion forward by one
@@ -112,6 +105,8 @@ type SaveResult struct {
 	Document  Document `json:"document"`
 	SavedAtMs int64    `json:"savedAtMs"`
 	Bytes     int      `json:"bytes"`
+	// Written is false when the file held these bytes already.
+	Written bool `json:"written"`
 	// Fallback is true when the file was written in place, with a recovery
 	// copy at RecoveryPath.
 	Fallback     bool   `json:"fallback"`

@@ -2,10 +2,13 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"sync"
 	"unicode/utf16"
 
 	"galley/backend/agent/core"
+	"galley/backend/text"
 )
 
 // maxQueued is how many messages may wait for the page. Past it the queue is
@@ -72,12 +75,47 @@ func (e *Emitter) Emit(typ string, payload any) {
 	e.add(Message{Envelope: Envelope{Type: typ}, Payload: payload})
 }
 
+// maxPayload is the size in bytes over which a committed event travels without
+// its body: Wails evaluates each message as a script.
+const maxPayload = 32 << 10
+
 // EmitEvent queues a committed event of the Runner.
-func (e *Emitter) EmitEvent(ev core.Event) {
-	e.add(Message{
+func (e *Emitter) EmitEvent(ev core.Event) error {
+	m := Message{
 		Envelope: Envelope{Type: string(ev.Type), Seq: ev.Seq, RunID: string(ev.RunID), SessionID: string(ev.SessionID), AtMs: ev.AtMs},
 		Payload:  ev.Payload,
-	})
+	}
+	if len(ev.Payload) > maxPayload {
+		short, err := withoutBody(ev)
+		if err != nil {
+			return fmt.Errorf("shorten %s: %w", ev.Type, err)
+		}
+		m.Payload, m.Ref = short, true
+	}
+	e.add(m)
+	return nil
+}
+
+// withoutBody returns the payload of a large event without its body.
+func withoutBody(ev core.Event) (any, error) {
+	switch ev.Type {
+	case core.EventProposalCreated:
+		var p core.Proposal
+		if err := json.Unmarshal(ev.Payload, &p); err != nil {
+			return nil, err
+		}
+		p.Patch.Edits, p.Hunks = []text.Edit{}, []core.Hunk{}
+		return p, nil
+	case core.EventMessageCommitted:
+		var m core.MessageCommitted
+		if err := json.Unmarshal(ev.Payload, &m); err != nil {
+			return nil, err
+		}
+		m.Message.Parts = []core.Part{}
+		return m, nil
+	default:
+		return ev.Payload, nil
+	}
 }
 
 // EmitPreview queues streamed text.

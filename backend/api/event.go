@@ -20,6 +20,9 @@ type Envelope struct {
 	RunID     string `json:"runId"`
 	SessionID string `json:"sessionId"`
 	AtMs      int64  `json:"atMs"`
+	// Ref is true when the payload was over 32 KB and lacks its body, which is
+	// then fetched by id (Agent.Proposal).
+	Ref bool `json:"ref"`
 }
 
 // Audience says who gets an event type.

@@ -1,33 +1,143 @@
 package api
 
-// Workspace is the bound service.
-type Workspace struct{}
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
 
-// Current is not wired yet.
+	"galley/backend/fault"
+	"galley/backend/workspace"
+)
+
+//go:embed sample
+var sampleFiles embed.FS
+
+// maxListed is how many entries of one folder the tree shows.
+const maxListed = 5000
+
+// Workspace is the bound service of the open folder.
+type Workspace struct {
+	grants   *workspace.Grants
+	gestures gestures
+	ctx      func() context.Context
+	// openURL opens an address in the system's browser.
+	openURL func(url string)
+	// sampleDir is where the sample folder lies.
+	sampleDir string
+	log       *slog.Logger
+}
+
+// Current returns the open folder; its path is empty when there is none.
 func (s *Workspace) Current() (WorkspaceInfo, error) {
-	var r WorkspaceInfo
-	return r, nil
+	return call(s.log, "current workspace", func() (WorkspaceInfo, error) { return workspaceOf(s.grants.Workspace()), nil })
 }
 
-// OpenDialog is not wired yet.
+// OpenDialog asks for a folder and opens it. The path is empty when the person
+// cancelled.
 func (s *Workspace) OpenDialog() (WorkspaceInfo, error) {
-	var r WorkspaceInfo
-	return r, nil
+	return call(s.log, "open folder", func() (WorkspaceInfo, error) {
+		path, err := s.gestures.folder(s.ctx())
+		return workspaceOf(path), err
+	})
 }
 
-// OpenSample is not wired yet.
+// OpenSample writes the sample folder if it is not there and opens it.
 func (s *Workspace) OpenSample() (WorkspaceInfo, error) {
-	var r WorkspaceInfo
-	return r, nil
+	return call(s.log, "open sample", func() (WorkspaceInfo, error) {
+		if err := writeSample(s.sampleDir); err != nil {
+			return WorkspaceInfo{}, err
+		}
+		path, err := s.gestures.sample(s.sampleDir)
+		return workspaceOf(path), err
+	})
 }
 
-// List is not wired yet.
+// List returns one folder of the open workspace.
 func (s *Workspace) List(path string) (Listing, error) {
-	var r Listing
-	return r, nil
+	return call(s.log, "list", func() (Listing, error) {
+		folder, err := s.grants.PermitList(path)
+		if err != nil {
+			return Listing{}, err
+		}
+		found, more, err := folder.List(maxListed)
+		if err != nil {
+			return Listing{}, err
+		}
+		listing := Listing{Path: path, Entries: make([]Entry, 0, len(found)), More: more}
+		for _, e := range found {
+			listing.Entries = append(listing.Entries, Entry(e))
+		}
+		return listing, nil
+	})
 }
 
-// OpenLink is not wired yet.
-func (s *Workspace) OpenLink(url string) error {
-	return nil
+// OpenLink opens an address in the system's browser. Only http, https and
+// mailto are; everything else is invalid_input (X2).
+func (s *Workspace) OpenLink(address string) error {
+	return do(s.log, "open link", func() error {
+		u, err := checkLink(address)
+		if err != nil {
+			return err
+		}
+		s.openURL(u)
+		return nil
+	})
+}
+
+// checkLink returns the address in its normal form when it may be opened.
+func checkLink(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", fault.New(fault.InvalidInput, "open link", nil)
+	}
+	switch u.Scheme {
+	case "http", "https":
+		if u.Host == "" {
+			return "", fault.New(fault.InvalidInput, "open link", nil)
+		}
+	case "mailto":
+		if u.Opaque == "" {
+			return "", fault.New(fault.InvalidInput, "open link", nil)
+		}
+	default:
+		return "", fault.New(fault.InvalidInput, "open link", nil)
+	}
+	return u.String(), nil
+}
+
+func workspaceOf(path string) WorkspaceInfo {
+	if path == "" {
+		return WorkspaceInfo{}
+	}
+	return WorkspaceInfo{Path: path, Name: filepath.Base(path)}
+}
+
+// writeSample writes the sample documents to dir. What is there already stays,
+// since the person may have changed it.
+func writeSample(dir string) error {
+	return fs.WalkDir(sampleFiles, "sample", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel("sample", filepath.FromSlash(p))
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, rel)
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o755)
+		}
+		if _, err := os.Lstat(to); err == nil {
+			return nil
+		}
+		data, err := sampleFiles.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, data, 0o644)
+	})
 }

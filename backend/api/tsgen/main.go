@@ -16,6 +16,7 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/api"
 	"galley/backend/fault"
+	"galley/backend/text"
 )
 
 func main() {
@@ -42,6 +43,7 @@ func services() []service {
 // enums lists the closed string types and their values.
 func enums() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
+		reflect.TypeFor[text.Ending]():        {string(text.LF), string(text.CRLF), string(text.CR)},
 		reflect.TypeFor[core.RunKind]():       {"conversation", "rewrite"},
 		reflect.TypeFor[core.RunState]():      {"queued", "running", "waiting_for_approval", "cancelling", "cancelled", "succeeded", "failed", "interrupted"},
 		reflect.TypeFor[core.Role]():          {"system", "user", "assistant", "tool"},

@@ -202,6 +202,7 @@ export interface Envelope {
   readonly runId: string;
   readonly sessionId: string;
   readonly atMs: number;
+  readonly ref: boolean;
 }
 
 export interface FaultInfo {

@@ -1,0 +1,115 @@
+// Drives Galley in its real WebKitGTK window: keys by xdotool, state through
+// WebKit's remote inspector, which the e2e build leaves open.
+import { resolve } from "node:path";
+import WebSocket from "ws";
+import { freePort, run, start, startDisplay, until } from "./processes.mjs";
+
+const root = resolve(import.meta.dirname, "../../..");
+
+/** Path of a built program in bin/. */
+export const binary = (name) => resolve(root, "bin", name);
+
+/**
+ * Opens the window. display is taken over when given, else made. args are the
+ * program's. wrap is a command in front (["dbus-run-session", "--"]).
+ */
+export async function openWindow(sandbox, { args = [], program = "galley-e2e", env = {}, display, wrap = [], size } = {}) {
+  const screen = display ?? (await startDisplay(sandbox, size ? { size } : {}));
+  const port = await freePort();
+  const childEnv = sandbox.env({ DISPLAY: screen.display, WEBKIT_INSPECTOR_HTTP_SERVER: `127.0.0.1:${port}`, ...env });
+  const command = [...wrap, binary(program), ...args];
+  const galley = start(command[0], command.slice(1), { env: childEnv });
+  const window = {
+    sandbox,
+    galley,
+    screen,
+    env: childEnv,
+    inspector: null,
+    /** Evaluates an expression in the page and returns its JSON value. */
+    evaluate: (expression) => window.inspector.evaluate(expression),
+    until: (what, expression, options) => until(what, () => window.inspector.evaluate(expression), options),
+    async attach() {
+      window.inspector?.close();
+      window.inspector = await until("the inspector", () => connect(port), { timeout: 30000 });
+      await window.until("the page", "document.documentElement.dataset.ready === 'true'", { timeout: 30000 });
+    },
+    /** Presses keys as xdotool names them, one after another. */
+    keys: (...names) => run("xdotool", ["key", "--clearmodifiers", "--delay", "20", ...names], { env: childEnv }),
+    type: (text) => run("xdotool", ["type", "--clearmodifiers", "--delay", "20", text], { env: childEnv }),
+    async focus() {
+      const id = (await run("xdotool", ["search", "--sync", "--onlyvisible", "--name", "Galley"], { env: childEnv })).trim().split("\n").at(-1);
+      await run("xdotool", ["windowactivate", "--sync", id], { env: childEnv });
+      return id;
+    },
+    /** Writes a picture of the whole screen. */
+    screenshot: (path) => run("import", ["-window", "root", path], { env: childEnv }),
+    async close({ keepScreen = false } = {}) {
+      window.inspector?.close();
+      await galley.stop();
+      if (!keepScreen && !display) await screen.close();
+    },
+  };
+  if (program === "galley-e2e") await window.attach();
+  return window;
+}
+
+/** Connects to the inspector's page target, or throws when there is none yet. */
+async function connect(port) {
+  const page = await (await fetch(`http://127.0.0.1:${port}/`)).text();
+  const path = page.match(/\/socket\/\d+\/\d+\/WebPage/)?.[0];
+  if (!path) throw new Error("no page target yet");
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`);
+  await new Promise((ok, bad) => {
+    socket.on("open", ok);
+    socket.on("error", bad);
+  });
+  let id = 0;
+  let target = null;
+  const waiting = new Map();
+  const inner = new Map();
+  let targetKnown;
+  const ready = new Promise((ok) => (targetKnown = ok));
+  socket.on("message", (data) => {
+    const message = JSON.parse(data);
+    if (message.method === "Target.targetCreated") {
+      target = message.params.targetInfo.targetId;
+      targetKnown();
+    } else if (message.method === "Target.dispatchMessageFromTarget") {
+      const reply = JSON.parse(message.params.message);
+      inner.get(reply.id)?.(reply);
+      inner.delete(reply.id);
+    } else if (message.id) {
+      waiting.get(message.id)?.(message);
+      waiting.delete(message.id);
+    }
+  });
+  await Promise.race([
+    ready,
+    new Promise((_, bad) => setTimeout(() => bad(new Error("the inspector named no target")), 3000).unref()),
+  ]);
+  const send = (method, params) =>
+    new Promise((ok, bad) => {
+      const n = ++id;
+      inner.set(n, ok);
+      const outer = ++id;
+      waiting.set(outer, (m) => m.error && bad(new Error(m.error.message)));
+      socket.send(
+        JSON.stringify({
+          id: outer,
+          method: "Target.sendMessageToTarget",
+          params: { targetId: target, message: JSON.stringify({ id: n, method, params }) },
+        }),
+      );
+      const timer = setTimeout(() => bad(new Error(`${method}: no answer`)), 8000);
+      timer.unref();
+    });
+  return {
+    async evaluate(expression) {
+      const reply = await send("Runtime.evaluate", { expression: `JSON.stringify(${expression})`, returnByValue: true });
+      const result = reply.result?.result;
+      if (reply.result?.wasThrown) throw new Error(`${expression}: ${result?.description}`);
+      return result?.value === undefined ? undefined : JSON.parse(result.value);
+    },
+    close: () => socket.close(),
+  };
+}

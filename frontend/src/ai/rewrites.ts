@@ -1,0 +1,582 @@
+import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import {
+  type Backend,
+  BackendError,
+  isFaultCode,
+  type Message,
+  type Proposal,
+  type RunChanged,
+  type SettingsState,
+} from "../backend";
+import type { Documents, Tab } from "../document";
+import { digestOf } from "../document";
+import {
+  baseOf,
+  boxRange,
+  closeReview,
+  dropBase,
+  hideBox,
+  openReview,
+  type ReviewEvent,
+  type ReviewLabels,
+  type ReviewView,
+  reviewOf,
+  showBox,
+  startBase,
+  versionOf,
+} from "../editor";
+import type { Agent } from "./agent";
+import { createDecisions } from "./decisions";
+import { createHeld } from "./held";
+import { type AgentMessage, applyPreview, isFinal } from "./state";
+
+/** Where a rewrite stands, as its box shows it. */
+export type Phase =
+  | { readonly status: "asking" }
+  | { readonly status: "starting" }
+  | { readonly status: "waiting"; readonly sinceMs: number; readonly thinking: boolean }
+  | { readonly status: "streaming"; readonly sinceMs: number }
+  | { readonly status: "stopping" }
+  | { readonly status: "stopped" }
+  | { readonly status: "failed"; readonly error: BackendError }
+  | { readonly status: "nothing"; readonly outcome: "empty" | "no_change" | "refused" };
+
+/** What the person asked for. */
+export interface Wish {
+  /** A preset's id; "" for a custom instruction. */
+  readonly preset: string;
+  readonly instruction: string;
+}
+
+/** The rewrite of one document whose box is open. */
+export interface Rewrite {
+  readonly tab: Tab;
+  /** The element the editor shows as a line under the selection. */
+  readonly dom: HTMLElement;
+  readonly phase: ReadonlySignal<Phase>;
+  readonly wish: Signal<Wish>;
+  /** The words that are rewritten, as they were when the run started. */
+  readonly selection: ReadonlySignal<string>;
+  /** What of the answer has arrived, cleaned. */
+  readonly partial: ReadonlySignal<string>;
+}
+
+interface OwnRewrite extends Rewrite {
+  readonly phase: Signal<Phase>;
+  readonly selection: Signal<string>;
+  readonly partial: Signal<string>;
+  /** The id of the base and of the command of the run under way. */
+  commandId: string;
+  runId: string;
+  supersedes: string;
+}
+
+/** A proposal under review in a document. */
+export interface OpenProposal {
+  readonly tab: Tab;
+  readonly proposal: Proposal;
+  /** What was asked for; null when it was made before this page was loaded. */
+  readonly wish: Wish | null;
+  /** False when it was made for a text that is not known any more. */
+  readonly placed: boolean;
+}
+
+/** What rewrites need. */
+export interface RewritesConfig {
+  readonly backend: Backend;
+  readonly documents: Documents;
+  readonly agent: Agent;
+  readonly settings: ReadonlySignal<SettingsState | null>;
+  readonly language: () => string;
+  readonly labels: () => ReviewLabels;
+  /** Draws the box; the result takes it off. */
+  readonly draw: (rewrite: Rewrite) => () => void;
+  /** Told what to say when hunks were accepted. */
+  readonly onReceipt: (accepted: number, identicalBytes: number) => void;
+  /** Told that an accept was refused. */
+  readonly onRefused: (reason: "stale" | "fidelity" | "cut_off") => void;
+  readonly newId?: () => string;
+  readonly now?: () => number;
+}
+
+/** Rewrites and their proposals. */
+export interface Rewrites {
+  /** The rewrite of the document in front; null when its box is closed. */
+  readonly current: ReadonlySignal<Rewrite | null>;
+  /** The proposal under review in the document in front. */
+  readonly proposal: ReadonlySignal<OpenProposal | null>;
+  /** How the shown review stands. */
+  readonly review: ReadonlySignal<ReviewView | null>;
+  /** Opens the box for the selection, or focuses the one that is open. */
+  readonly ask: () => void;
+  readonly run: (rewrite: Rewrite, wish: Wish) => Promise<void>;
+  /** Stops a run, or closes the box when none is under way. */
+  readonly stop: (rewrite: Rewrite) => void;
+  readonly close: (rewrite: Rewrite) => void;
+  /** Asks again for the passage as it is now. */
+  readonly regenerate: (remark: string) => void;
+  /** Shows open proposals of the state again, after a reload (decision 8). */
+  readonly rebind: () => Promise<void>;
+  /** To be called for each event of a review. */
+  readonly handleReview: (event: ReviewEvent) => void;
+}
+
+type RunMessage = AgentMessage | Message<"preview">;
+
+/** Makes the rewrites of this page: one box and one review a document. */
+export function createRewrites(config: RewritesConfig): Rewrites {
+  const { backend, documents, agent, settings } = config;
+  const newId = config.newId ?? (() => crypto.randomUUID());
+  const now = config.now ?? (() => Date.now());
+  const decisions = createDecisions(backend, newId);
+  const held = createHeld<RunMessage>();
+  const open = signal<readonly OwnRewrite[]>([]);
+  const proposals = signal<readonly OpenProposal[]>([]);
+  const review = signal<ReviewView | null>(null);
+  const drawn = new Map<OwnRewrite, () => void>();
+  /** Proposals that came while another document was in front, by tab. */
+  const later = new Map<string, { readonly proposal: Proposal; readonly baseId: string; readonly wish: Wish | null }>();
+
+  const current = signal<OwnRewrite | null>(null);
+  const proposal = signal<OpenProposal | null>(null);
+
+  effect(() => {
+    const tab = documents.current.value;
+    current.value = open.value.find((r) => r.tab.id === tab?.id) ?? null;
+    proposal.value = proposals.value.find((p) => p.tab.id === tab?.id) ?? null;
+    review.value = tab === null ? null : reviewOf(tab.state());
+    const waiting = tab === null ? undefined : later.get(tab.id);
+    if (tab !== null && waiting !== undefined) {
+      later.delete(tab.id);
+      place(tab, waiting.proposal, waiting.baseId, waiting.wish);
+    }
+  });
+
+  agent.onMessage((message) => {
+    if (message.type === "runner.changed") {
+      handleRunner(message.payload.status);
+    } else if (message.runId !== "" && held.take(message)) {
+      handle(message);
+    }
+  });
+
+  function handleRunner(status: string): void {
+    if (status === "ready") {
+      decisions.retry();
+      return;
+    }
+    if (status !== "stopped" && status !== "failed") {
+      return;
+    }
+    for (const rewrite of open.value) {
+      if (rewrite.runId !== "" || rewrite.phase.peek().status === "starting") {
+        end(rewrite, { status: "failed", error: new BackendError("runner_gone") });
+      }
+    }
+  }
+
+  function handle(message: RunMessage): void {
+    const rewrite = open.value.find((r) => r.runId === message.runId);
+    if (rewrite === undefined) {
+      return;
+    }
+    const phase = rewrite.phase.peek();
+    switch (message.type) {
+      case "preview":
+        if (phase.status !== "waiting" && phase.status !== "streaming") {
+          return;
+        }
+        rewrite.partial.value = applyPreview(rewrite.partial.peek(), message.payload);
+        rewrite.phase.value =
+          rewrite.partial.peek() === ""
+            ? { status: "waiting", sinceMs: phase.sinceMs, thinking: message.payload.thinking }
+            : { status: "streaming", sinceMs: phase.sinceMs };
+        return;
+      case "run.cancelling":
+        rewrite.phase.value = { status: "stopping" };
+        return;
+      case "run.cancelled":
+        end(rewrite, { status: "stopped" });
+        return;
+      case "run.failed":
+      case "run.interrupted":
+      case "run.succeeded":
+        void finish(rewrite, message.runId, message.payload);
+        return;
+      default:
+        return;
+    }
+  }
+
+  async function finish(rewrite: OwnRewrite, runId: string, change: RunChanged): Promise<void> {
+    let made = [...agent.view.peek().proposals.values()].find((p) => p.runId === runId);
+    if (made === undefined) {
+      end(rewrite, endOf(change));
+      return;
+    }
+    if (made.hunks.length === 0) {
+      try {
+        made = await backend.agent.Proposal(made.id);
+      } catch (error) {
+        end(rewrite, { status: "failed", error: asBackendError(error) });
+        return;
+      }
+    }
+    if (rewrite.runId !== runId) {
+      return;
+    }
+    const { tab, commandId } = rewrite;
+    const wish = rewrite.wish.peek();
+    held.forget(runId);
+    shut(rewrite);
+    if (documents.current.peek()?.id === tab.id) {
+      place(tab, made, commandId, wish);
+    } else {
+      later.set(tab.id, { proposal: made, baseId: commandId, wish });
+    }
+  }
+
+  /** Shows a proposal on the base it was made for. */
+  function place(tab: Tab, made: Proposal, baseId: string, wish: Wish | null): void {
+    const { view } = documents;
+    const base = baseOf(view.state, baseId);
+    const placed = base !== null;
+    remember({ tab, proposal: made, wish, placed });
+    if (base === null) {
+      return;
+    }
+    openReview(view, {
+      id: made.id,
+      base: base.text,
+      changes: base.changes,
+      hunks: made.hunks.map((hunk) => ({
+        id: hunk.id,
+        edits: made.patch.edits.slice(hunk.first, hunk.first + hunk.count),
+        warnings: hunk.warnings,
+      })),
+      cutOff: made.cutOff,
+      labels: config.labels(),
+      requests: wish === null ? ["reject_all"] : ["regenerate", "reject_all"],
+    });
+    dropBase(view, baseId);
+    review.value = reviewOf(view.state);
+    view.focus();
+  }
+
+  function remember(next: OpenProposal): void {
+    proposals.value = [...proposals.value.filter((p) => p.tab.id !== next.tab.id), next];
+  }
+
+  function endOf(change: RunChanged): Phase {
+    if (change.fault !== undefined) {
+      const { code, detail, retryAfterMs } = change.fault;
+      const known = isFaultCode(code) ? code : "internal";
+      return { status: "failed", error: new BackendError(known, detail, retryAfterMs) };
+    }
+    switch (change.outcome) {
+      case "empty":
+      case "no_change":
+      case "refused":
+        return { status: "nothing", outcome: change.outcome };
+      default:
+        return {
+          status: "failed",
+          error: new BackendError(change.state === "interrupted" ? "interrupted" : "internal"),
+        };
+    }
+  }
+
+  /** The run is over; the box stays and says how it ended. */
+  function end(rewrite: OwnRewrite, phase: Phase): void {
+    if (rewrite.runId !== "") {
+      held.forget(rewrite.runId);
+    }
+    if (documents.current.peek()?.id === rewrite.tab.id) {
+      dropBase(documents.view, rewrite.commandId);
+    }
+    rewrite.runId = "";
+    rewrite.phase.value = phase;
+  }
+
+  function ask(): void {
+    const tab = documents.current.peek();
+    if (tab === null || tab.info.peek().readOnly !== "") {
+      return;
+    }
+    const known = open.value.find((r) => r.tab.id === tab.id);
+    if (known !== undefined) {
+      focusBox(known);
+      return;
+    }
+    const { from, to } = documents.view.state.selection.main;
+    begin(tab, from, to, "");
+  }
+
+  function begin(tab: Tab, from: number, to: number, supersedes: string): OwnRewrite {
+    const dom = document.createElement("div");
+    const rewrite: OwnRewrite = {
+      tab,
+      dom,
+      phase: signal<Phase>({ status: "asking" }),
+      wish: signal<Wish>({ preset: lastPreset, instruction: "" }),
+      selection: signal(documents.view.state.sliceDoc(from, to)),
+      partial: signal(""),
+      commandId: "",
+      runId: "",
+      supersedes,
+    };
+    open.value = [...open.value, rewrite];
+    drawn.set(rewrite, config.draw(rewrite));
+    showBox(documents.view, { from, to, dom });
+    focusBox(rewrite);
+    return rewrite;
+  }
+
+  let lastPreset = "improve";
+
+  async function run(given: Rewrite, wish: Wish): Promise<void> {
+    const rewrite = open.value.find((r) => r === given);
+    if (rewrite === undefined || isUnderWay(rewrite.phase.peek())) {
+      return;
+    }
+    rewrite.wish.value = wish;
+    if (wish.preset !== "") {
+      lastPreset = wish.preset;
+    }
+    const off = agent.off.peek();
+    if (off !== null) {
+      rewrite.phase.value = { status: "failed", error: new BackendError(off) };
+      return;
+    }
+    rewrite.phase.value = { status: "starting" };
+    rewrite.partial.value = "";
+    rewrite.commandId = newId();
+    held.expect();
+    try {
+      const runId = await submit(rewrite, wish);
+      const waited = held.settle(runId);
+      rewrite.runId = runId;
+      if (rewrite.phase.peek().status === "starting") {
+        rewrite.phase.value = { status: "waiting", sinceMs: now(), thinking: false };
+      } else {
+        // Stopped before the host had answered: what it accepted is told now.
+        void cancel(rewrite);
+      }
+      for (const message of waited) {
+        handle(message);
+      }
+    } catch (error) {
+      held.settle(null);
+      end(rewrite, { status: "failed", error: asBackendError(error) });
+    }
+  }
+
+  async function submit(rewrite: OwnRewrite, wish: Wish): Promise<string> {
+    const { tab, commandId } = rewrite;
+    const chosen = settings.peek();
+    const provider = chosen?.providers.find((p) => p.id === chosen.settings.provider);
+    if (provider === undefined) {
+      throw new BackendError("no_provider");
+    }
+    // The base, the positions and the host's mirror must be of one version.
+    for (;;) {
+      const version = await documents.flush(tab.id);
+      const { view } = documents;
+      if (documents.current.peek()?.id !== tab.id) {
+        throw new BackendError("cancelled");
+      }
+      const range = boxRange(view.state);
+      if (versionOf(view.state) !== version || range === null) {
+        if (range === null) {
+          throw new BackendError("cancelled");
+        }
+        continue;
+      }
+      rewrite.selection.value = view.state.sliceDoc(range.from, range.to);
+      startBase(view, commandId);
+      const { runId } = await backend.agent.SubmitRewrite({
+        commandId,
+        documentId: tab.id,
+        version,
+        from: range.from,
+        to: range.to,
+        preset: wish.preset,
+        instruction: wish.instruction,
+        providerId: provider.id,
+        model: provider.model,
+        language: config.language(),
+        supersedes: rewrite.supersedes,
+      });
+      return runId;
+    }
+  }
+
+  function stop(given: Rewrite): void {
+    const rewrite = open.value.find((r) => r === given);
+    if (rewrite === undefined) {
+      return;
+    }
+    const { status } = rewrite.phase.peek();
+    if (status === "stopping") {
+      return;
+    }
+    if (!isUnderWay(rewrite.phase.peek())) {
+      close(rewrite);
+      return;
+    }
+    rewrite.phase.value = { status: "stopping" };
+    if (rewrite.runId !== "") {
+      void cancel(rewrite);
+    }
+  }
+
+  async function cancel(rewrite: OwnRewrite): Promise<void> {
+    const { runId } = rewrite;
+    try {
+      const receipt = await backend.agent.Cancel({ commandId: newId(), runId });
+      // "Stopped" is said by the event; only a queued run is stopped at once.
+      if (receipt.state === "cancelled" && rewrite.runId === runId) {
+        end(rewrite, { status: "stopped" });
+      }
+    } catch (error) {
+      if (rewrite.runId === runId) {
+        end(rewrite, { status: "failed", error: asBackendError(error) });
+      }
+    }
+  }
+
+  function close(given: Rewrite): void {
+    const rewrite = open.value.find((r) => r === given);
+    if (rewrite === undefined) {
+      return;
+    }
+    if (rewrite.runId !== "") {
+      backend.agent.Cancel({ commandId: newId(), runId: rewrite.runId }).catch(() => {});
+      held.forget(rewrite.runId);
+    }
+    shut(rewrite);
+    documents.view.focus();
+  }
+
+  /** Takes the box away. */
+  function shut(rewrite: OwnRewrite): void {
+    open.value = open.value.filter((r) => r !== rewrite);
+    drawn.get(rewrite)?.();
+    drawn.delete(rewrite);
+    if (documents.current.peek()?.id === rewrite.tab.id) {
+      hideBox(documents.view);
+    } else {
+      orphans.add(rewrite.tab.id);
+    }
+  }
+
+  /** Documents whose box was shut while they were not in front. */
+  const orphans = new Set<string>();
+  effect(() => {
+    const tab = documents.current.value;
+    if (tab !== null && orphans.delete(tab.id)) {
+      hideBox(documents.view);
+    }
+  });
+
+  function regenerate(remark: string): void {
+    const shown = proposal.peek();
+    if (shown === null || shown.wish === null || shown.tab.id !== documents.current.peek()?.id) {
+      return;
+    }
+    const { wish } = shown;
+    const range = rangeNow(shown);
+    closeReview(documents.view);
+    review.value = null;
+    proposals.value = proposals.value.filter((p) => p !== shown);
+    const rewrite = begin(shown.tab, range.from, range.to, shown.proposal.id);
+    const instruction = [wish.instruction, remark].filter((s) => s.trim() !== "").join("\n");
+    void run(rewrite, { preset: wish.preset, instruction });
+  }
+
+  /** The lines that the proposal is about, as they are now. */
+  function rangeNow(shown: OpenProposal): { readonly from: number; readonly to: number } {
+    const { state } = documents.view;
+    const hunks = reviewOf(state)?.hunks ?? [];
+    const from = Math.min(...hunks.map((h) => h.from), state.doc.length);
+    const to = Math.max(...hunks.map((h) => h.to), 0);
+    if (!shown.placed || from > to) {
+      const { main } = state.selection;
+      return { from: main.from, to: main.to };
+    }
+    return { from: state.doc.lineAt(from).from, to: state.doc.lineAt(to).to };
+  }
+
+  async function rebind(): Promise<void> {
+    for (const made of agent.view.peek().proposals.values()) {
+      if (made.state !== "proposed" || proposals.peek().some((p) => p.proposal.id === made.id)) {
+        continue;
+      }
+      const tab = documents.tabs.peek().find((t) => t.info.peek().uri === made.docUri);
+      if (tab === undefined || proposals.peek().some((p) => p.tab.id === tab.id)) {
+        continue;
+      }
+      const same = (await digestOf(tab.state().doc.toString())) === made.baseDigest;
+      const whole = made.hunks.length > 0 ? made : await backend.agent.Proposal(made.id);
+      if (!same || documents.current.peek()?.id !== tab.id) {
+        remember({ tab, proposal: whole, wish: null, placed: false });
+        continue;
+      }
+      startBase(documents.view, made.id);
+      place(tab, whole, made.id, null);
+    }
+  }
+
+  function handleReview(event: ReviewEvent): void {
+    switch (event.type) {
+      case "changed":
+        review.value = event.review;
+        return;
+      case "decided":
+      case "reopened":
+        decisions.add(event.id, event.decisions, event.version);
+        return;
+      case "receipt":
+        config.onReceipt(event.accepted, event.identicalBytes);
+        return;
+      case "refused":
+        config.onRefused(event.reason);
+        return;
+      case "requested":
+        if (event.request === "regenerate") {
+          regenerate("");
+        }
+        return;
+      case "finished":
+        closeReview(documents.view);
+        return;
+    }
+  }
+
+  return { current, proposal, review, ask, run, stop, close, regenerate, rebind, handleReview };
+}
+
+/** Whether a run is under way. */
+export function isUnderWay(phase: Phase): boolean {
+  switch (phase.status) {
+    case "starting":
+    case "waiting":
+    case "streaming":
+    case "stopping":
+      return true;
+    case "asking":
+    case "stopped":
+    case "failed":
+    case "nothing":
+      return false;
+  }
+}
+
+function focusBox(rewrite: Rewrite): void {
+  // The box is put into the page by the editor's next update.
+  requestAnimationFrame(() => rewrite.dom.querySelector<HTMLElement>("input, textarea")?.focus());
+}
+
+function asBackendError(error: unknown): BackendError {
+  return error instanceof BackendError ? error : new BackendError("internal");
+}

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import type { Run } from "../backend";
+import { type AgentMessage, applyPreview, noAgent, reduce } from "./state";
+
+const run: Run = {
+  id: "r1",
+  sessionId: "s1",
+  commandId: "c1",
+  parentRunId: "",
+  kind: "rewrite",
+  state: "queued",
+  reason: "",
+  runtime: "native",
+  model: { providerId: "mock", model: "mock-1" },
+  budget: {
+    timeMs: 0,
+    steps: 0,
+    tokens: 0,
+    toolResultBytes: 0,
+    toolResultsBytes: 0,
+    toolMs: 0,
+    connectMs: 0,
+    firstTokenMs: 0,
+    silenceMs: 0,
+  },
+  usage: { kind: "unknown", input: 0, output: 0, cached: 0, reasoning: 0 },
+  docUri: "file:///a.md",
+  createdAtMs: 1,
+  startedAtMs: 0,
+  endedAtMs: 0,
+};
+
+const envelope = (seq: number) => ({ n: seq, seq, runId: "r1", sessionId: "s1", atMs: 100 + seq });
+const accepted: AgentMessage = { ...envelope(1), type: "run.accepted", payload: run };
+const changed = (seq: number, type: "run.started" | "run.succeeded", state: Run["state"]): AgentMessage => ({
+  ...envelope(seq),
+  type,
+  payload: { state, reason: "", usage: run.usage, outcome: "" },
+});
+
+// covers: R5
+test("events carry the view forward once each, whatever is repeated", () => {
+  const messages = [accepted, changed(2, "run.started", "running"), changed(3, "run.succeeded", "succeeded")];
+  const once = messages.reduce(reduce, noAgent);
+  const twice = [...messages, ...messages].reduce(reduce, noAgent);
+  expect(twice).toEqual(once);
+  expect(once.cursor).toBe(3);
+  expect(once.runs.get("r1")).toMatchObject({ state: "succeeded", endedAtMs: 103 });
+});
+
+test("a late event of an older seq does not take a final state back", () => {
+  const done = [accepted, changed(3, "run.succeeded", "succeeded")].reduce(reduce, noAgent);
+  expect(reduce(done, changed(2, "run.started", "running"))).toBe(done);
+});
+
+test("a preview keeps a prefix and appends", () => {
+  const at = (keep: number, text: string) => ({ runId: "r1", attempt: 1, keep, text, thinking: false });
+  expect(applyPreview("", at(0, "Sure, here"))).toBe("Sure, here");
+  expect(applyPreview("Sure, here", at(0, "The ferry"))).toBe("The ferry");
+  expect(applyPreview("The ferry", at(9, " leaves"))).toBe("The ferry leaves");
+});

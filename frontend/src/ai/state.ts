@@ -1,0 +1,124 @@
+import type {
+  AgentState,
+  Message,
+  Preview,
+  Proposal,
+  Run,
+  RunChanged,
+  RunnerState,
+} from "../backend";
+
+/** What the page knows of the agent host. */
+export interface AgentView {
+  /** The seq of the newest committed event that is part of this view. */
+  readonly cursor: number;
+  readonly runner: RunnerState;
+  readonly runs: ReadonlyMap<string, Run>;
+  readonly proposals: ReadonlyMap<string, Proposal>;
+}
+
+/** The view before the page has attached. */
+export const noAgent: AgentView = {
+  cursor: 0,
+  runner: { status: "starting", code: "", pid: 0, restarts: 0 },
+  runs: new Map(),
+  proposals: new Map(),
+};
+
+/** The messages that change the view. */
+export type AgentMessage = Message<
+  | "run.accepted"
+  | "run.started"
+  | "run.waiting"
+  | "run.resumed"
+  | "run.cancelling"
+  | "run.cancelled"
+  | "run.succeeded"
+  | "run.failed"
+  | "run.interrupted"
+  | "proposal.created"
+  | "proposal.decided"
+  | "runner.changed"
+>;
+
+/** The view as it stands at the host's cursor. */
+export function viewOf(state: AgentState): AgentView {
+  return {
+    cursor: state.cursor,
+    runner: state.runner,
+    runs: new Map(state.runs.map((run) => [run.id, run])),
+    proposals: new Map(state.proposals.map((proposal) => [proposal.id, proposal])),
+  };
+}
+
+/**
+ * Carries the view over one message. A committed event that is already part of
+ * the view (its seq is not above the cursor) changes nothing.
+ */
+export function reduce(view: AgentView, message: AgentMessage): AgentView {
+  if (message.type === "runner.changed") {
+    return { ...view, runner: message.payload };
+  }
+  if (message.seq <= view.cursor) {
+    return view;
+  }
+  const next = { ...view, cursor: message.seq };
+  switch (message.type) {
+    case "run.accepted":
+      return { ...next, runs: new Map(view.runs).set(message.payload.id, message.payload) };
+    case "proposal.created":
+      return { ...next, proposals: new Map(view.proposals).set(message.payload.id, message.payload) };
+    case "proposal.decided": {
+      const proposal = view.proposals.get(message.payload.proposalId);
+      if (proposal === undefined) {
+        return next;
+      }
+      const changed = { ...proposal, state: message.payload.state };
+      return { ...next, proposals: new Map(view.proposals).set(proposal.id, changed) };
+    }
+    default:
+      return { ...next, runs: changeRun(view.runs, message.runId, message.payload, message.atMs) };
+  }
+}
+
+function changeRun(
+  runs: ReadonlyMap<string, Run>,
+  id: string,
+  change: RunChanged,
+  atMs: number,
+): ReadonlyMap<string, Run> {
+  const run = runs.get(id);
+  if (run === undefined) {
+    return runs;
+  }
+  const { fault: _, ...rest } = run;
+  return new Map(runs).set(id, {
+    ...rest,
+    state: change.state,
+    reason: change.reason,
+    usage: change.usage,
+    ...(change.fault && { fault: change.fault }),
+    ...(isFinal(change.state) && { endedAtMs: atMs }),
+  });
+}
+
+/** Whether a run in this state can change no more. */
+export function isFinal(state: Run["state"]): boolean {
+  switch (state) {
+    case "cancelled":
+    case "succeeded":
+    case "failed":
+    case "interrupted":
+      return true;
+    case "queued":
+    case "running":
+    case "waiting_for_approval":
+    case "cancelling":
+      return false;
+  }
+}
+
+/** The text of a run after a preview: the first `keep` UTF-16 units and what was added. */
+export function applyPreview(text: string, preview: Preview): string {
+  return text.slice(0, preview.keep) + preview.text;
+}

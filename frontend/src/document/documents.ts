@@ -1,0 +1,373 @@
+import type { Extension } from "@codemirror/state";
+import { EditorSelection, EditorState } from "@codemirror/state";
+import type { EditorView, ViewUpdate } from "@codemirror/view";
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { type Backend, BackendError, type Document, type DocumentsState, type Draft, type SaveResult } from "../backend";
+import { type Endings, editsOf, endings, endingsOf, insertedEndings, setEndings, versionOf, versions } from "../editor";
+import { isEnding } from "../text";
+import { digestOf } from "./digest";
+import { createSync, type Sync } from "./sync";
+
+/** One open document as the page holds it. */
+export interface Tab {
+  readonly id: string;
+  /** What the host last said of it. */
+  readonly info: ReadonlySignal<Document>;
+  /** The bytes differ from the file. True at once while typing, exact after the acknowledgement. */
+  readonly dirty: ReadonlySignal<boolean>;
+  readonly saving: ReadonlySignal<boolean>;
+  /** Why the last save or sync did not happen; null when it did. */
+  readonly problem: ReadonlySignal<BackendError | null>;
+  /** When the last save happened, in ms; 0 before. */
+  readonly savedAtMs: ReadonlySignal<number>;
+  /** The undo history was lost when the page was loaded anew. */
+  readonly reattached: boolean;
+  /** The editor's state; that of the view while the tab is in front. */
+  readonly state: () => EditorState;
+}
+
+interface OwnTab extends Tab {
+  readonly info: Signal<Document>;
+  readonly dirty: Signal<boolean>;
+  readonly saving: Signal<boolean>;
+  readonly problem: Signal<BackendError | null>;
+  readonly savedAtMs: Signal<number>;
+  readonly sync: Sync;
+  stored: EditorState;
+  scrollTop: number;
+}
+
+/** What the open documents need. */
+export interface DocumentsConfig {
+  readonly backend: Backend;
+  readonly view: EditorView;
+  /** The extensions of a document's editor, without versions and endings. */
+  readonly extensions: (info: Document) => Extension;
+  /** Told of each update of the view that belongs to a document. */
+  readonly onUpdate?: (tab: Tab, update: ViewUpdate) => void;
+}
+
+/** The open documents of this page and the one editor view they share. */
+export interface Documents {
+  readonly tabs: ReadonlySignal<readonly Tab[]>;
+  readonly current: ReadonlySignal<Tab | null>;
+  /** Unsaved texts of an earlier start that wait for a decision. */
+  readonly drafts: ReadonlySignal<readonly Draft[]>;
+  /** Counts updates of the current document's text or selection. */
+  readonly revision: ReadonlySignal<number>;
+  /** This page's number; 0 before it attached. */
+  readonly page: ReadonlySignal<number>;
+  readonly view: EditorView;
+  /** Gets the open documents from the host; also after a gap in the events. */
+  readonly attach: () => Promise<void>;
+  readonly open: (path: string) => Promise<Tab>;
+  /** Shows a document that the host opened. */
+  readonly show: (info: Document) => Promise<Tab>;
+  readonly openDialog: () => Promise<void>;
+  readonly create: () => Promise<Tab>;
+  /** Closes without asking; unsaved text is thrown away. */
+  readonly close: (id: string) => Promise<void>;
+  readonly select: (id: string) => void;
+  readonly save: (id: string, options?: { readonly overwrite?: boolean }) => Promise<SaveResult>;
+  readonly saveAs: (id: string) => Promise<SaveResult | null>;
+  /** Takes the file's text as one undoable edit. */
+  readonly reload: (id: string) => Promise<void>;
+  readonly restoreDraft: (id: string) => Promise<Tab>;
+  readonly discardDraft: (id: string) => Promise<void>;
+  /** Resolves with the version when the host has everything of a document. */
+  readonly flush: (id: string) => Promise<number>;
+  /** To be called by the view for each update. */
+  readonly handleUpdate: (update: ViewUpdate) => void;
+}
+
+function endingsIn(info: Document): Endings {
+  return {
+    table: info.endings.flatMap(({ ending, count }) => (isEnding(ending) ? [{ ending, count }] : [])),
+    majority: isEnding(info.majority) ? info.majority : "lf",
+  };
+}
+
+/** Makes the open documents. */
+export function createDocuments(config: DocumentsConfig): Documents {
+  const { backend, view } = config;
+  const tabs = signal<readonly OwnTab[]>([]);
+  const current = signal<OwnTab | null>(null);
+  const drafts = signal<readonly Draft[]>([]);
+  const revision = signal(0);
+  const page = signal(0);
+
+  function find(id: string): OwnTab {
+    const tab = tabs.value.find((t) => t.id === id);
+    if (tab === undefined) {
+      throw new BackendError("not_found");
+    }
+    return tab;
+  }
+
+  async function load(info: Document, reattached: boolean): Promise<OwnTab> {
+    const { text, version } = await backend.getText(info.textUrl);
+    const open = tabs.value.find((t) => t.id === info.id);
+    if (open !== undefined) {
+      return open;
+    }
+    const state = makeState(info, text, version);
+    const tab: OwnTab = {
+      id: info.id,
+      info: signal(info),
+      dirty: signal(info.dirty),
+      saving: signal(false),
+      problem: signal<BackendError | null>(null),
+      savedAtMs: signal(0),
+      reattached,
+      stored: state,
+      scrollTop: 0,
+      state: () => (current.peek() === tab ? view.state : tab.stored),
+      sync: createSync({
+        id: info.id,
+        page: () => page.peek(),
+        version,
+        send: (request) => backend.documents.Sync(request),
+        post: (whole) => backend.postText(info.textUrl, { ...whole, page: page.peek() }),
+        whole: () => {
+          const now = tab.state();
+          return { text: now.doc.toString(), version: versionOf(now), endings: endingsOf(now).table };
+        },
+        selection: () => tab.state().selection.main,
+        onAcknowledged: (dirty) => {
+          tab.dirty.value = dirty;
+          if (tab.problem.peek()?.code === "internal") {
+            tab.problem.value = null;
+          }
+        },
+        onFault: (error) => {
+          tab.problem.value = error;
+        },
+      }),
+    };
+    tabs.value = [...tabs.value, tab];
+    return tab;
+  }
+
+  function makeState(info: Document, text: string, version: number): EditorState {
+    const doc = EditorState.create({ doc: text }).doc;
+    const limit = (position: number) => Math.min(Math.max(position, 0), doc.length);
+    return EditorState.create({
+      doc,
+      selection: EditorSelection.single(limit(info.anchor), limit(info.head)),
+      extensions: [
+        versions(version),
+        endings(endingsIn(info).table, endingsIn(info).majority),
+        EditorState.readOnly.of(info.readOnly !== ""),
+        config.extensions(info),
+      ],
+    });
+  }
+
+  function select(tab: OwnTab | null): void {
+    const before = current.peek();
+    if (before === tab) {
+      return;
+    }
+    if (before !== null) {
+      before.stored = view.state;
+      before.scrollTop = view.scrollDOM.scrollTop;
+    }
+    batch(() => {
+      current.value = tab;
+      revision.value += 1;
+    });
+    view.setState(tab?.stored ?? EditorState.create());
+    if (tab !== null) {
+      const { scrollTop } = tab;
+      view.requestMeasure({
+        read: () => {},
+        write: () => {
+          view.scrollDOM.scrollTop = scrollTop;
+        },
+      });
+      // Only remembered for the next start; an older page may not say it.
+      backend.documents.SetCurrent(page.peek(), tab.id).catch(() => {});
+    }
+  }
+
+  async function show(info: Document): Promise<OwnTab> {
+    const tab = tabs.value.find((t) => t.id === info.id) ?? (await load(info, false));
+    select(tab);
+    return tab;
+  }
+
+  async function attach(): Promise<void> {
+    const state: DocumentsState = await backend.documents.Attach();
+    page.value = state.page;
+    drafts.value = state.drafts;
+    const open = new Set(state.documents.map((d) => d.id));
+    const first = tabs.peek().length === 0;
+    for (const info of state.documents) {
+      const tab = tabs.peek().find((t) => t.id === info.id);
+      if (tab === undefined) {
+        await load(info, info.version > 1);
+      } else {
+        // After a gap the page's own text stands; the host gets it whole.
+        tab.sync.resync();
+        await tab.sync.flush().catch(() => {});
+      }
+    }
+    tabs.value = tabs.value.filter((t) => open.has(t.id));
+    const chosen = tabs.value.find((t) => t.id === state.current) ?? tabs.value[0] ?? null;
+    if (first || current.peek() === null || !open.has(current.peek()?.id ?? "")) {
+      select(chosen);
+    }
+  }
+
+  async function saveWith(
+    tab: OwnTab,
+    overwrite: boolean,
+    call: (request: Parameters<Backend["documents"]["Save"]>[0]) => Promise<SaveResult>,
+  ): Promise<SaveResult> {
+    tab.saving.value = true;
+    try {
+      const result = await attempt(tab, overwrite, call).catch(async (error: unknown) => {
+        if (!(error instanceof BackendError) || error.code !== "unknown_base") {
+          throw error;
+        }
+        tab.sync.resync();
+        return attempt(tab, overwrite, call);
+      });
+      batch(() => {
+        tab.info.value = { ...result.document };
+        tab.dirty.value = result.document.dirty || versionOf(tab.state()) !== result.document.version;
+        tab.problem.value = null;
+        tab.savedAtMs.value = result.savedAtMs;
+      });
+      return result;
+    } catch (error) {
+      tab.problem.value = error instanceof BackendError ? error : new BackendError("internal");
+      throw error;
+    } finally {
+      tab.saving.value = false;
+    }
+  }
+
+  async function attempt(
+    tab: OwnTab,
+    overwrite: boolean,
+    call: (request: Parameters<Backend["documents"]["Save"]>[0]) => Promise<SaveResult>,
+  ): Promise<SaveResult> {
+    // What is typed during the save belongs to the next one: the version and
+    // the digest are of one moment, and the mirror must have reached it.
+    for (;;) {
+      await tab.sync.flush();
+      const state = tab.state();
+      const version = versionOf(state);
+      const text = state.doc.toString();
+      const digest = await digestOf(text);
+      if (versionOf(tab.state()) !== version) {
+        continue;
+      }
+      return call({ page: page.peek(), id: tab.id, version, length: text.length, digest, overwrite });
+    }
+  }
+
+  function replaceAll(tab: OwnTab, text: string, info: Document): void {
+    const state = tab.state();
+    const old = state.doc.toString();
+    let from = 0;
+    const most = Math.min(old.length, text.length);
+    while (from < most && old.charCodeAt(from) === text.charCodeAt(from)) {
+      from += 1;
+    }
+    let tail = 0;
+    while (tail < most - from && old.charCodeAt(old.length - 1 - tail) === text.charCodeAt(text.length - 1 - tail)) {
+      tail += 1;
+    }
+    tab.info.value = info;
+    const tr = state.update({
+      effects: setEndings.of(endingsIn(info)),
+      changes: { from, to: old.length - tail, insert: text.slice(from, text.length - tail) },
+      userEvent: "input.reload",
+    });
+    if (current.peek() === tab) {
+      view.dispatch(tr);
+    } else {
+      tab.stored = tr.state;
+    }
+  }
+
+  const documents: Documents = {
+    tabs,
+    current: computed(() => current.value),
+    drafts,
+    revision,
+    page,
+    view,
+    attach,
+    open: async (path) => show(await backend.documents.Open(path)),
+    show,
+    openDialog: async () => {
+      for (const info of await backend.documents.OpenDialog()) {
+        await show(info);
+      }
+    },
+    create: async () => show(await backend.documents.New()),
+    close: async (id) => {
+      const tab = find(id);
+      await backend.documents.Close(page.peek(), id);
+      const at = tabs.value.indexOf(tab);
+      const rest = tabs.value.filter((t) => t !== tab);
+      if (current.peek() === tab) {
+        select(rest[Math.min(at, rest.length - 1)] ?? null);
+      }
+      tabs.value = rest;
+    },
+    select: (id) => select(find(id)),
+    save: (id, options) =>
+      saveWith(find(id), options?.overwrite === true, (request) => backend.documents.Save(request)),
+    saveAs: async (id) => {
+      try {
+        return await saveWith(find(id), false, (request) => backend.documents.SaveAs(request));
+      } catch (error) {
+        if (error instanceof BackendError && error.code === "cancelled") {
+          find(id).problem.value = null;
+          return null;
+        }
+        throw error;
+      }
+    },
+    reload: async (id) => {
+      const tab = find(id);
+      const info = await backend.documents.Reload(page.peek(), id);
+      const { text } = await backend.getText(info.textUrl);
+      replaceAll(tab, text, info);
+      tab.sync.resync();
+      await tab.sync.flush();
+      tab.problem.value = null;
+    },
+    restoreDraft: async (id) => {
+      const info = await backend.documents.RestoreDraft(page.peek(), id);
+      drafts.value = drafts.value.filter((d) => d.id !== id);
+      return show(info);
+    },
+    discardDraft: async (id) => {
+      await backend.documents.DiscardDraft(page.peek(), id);
+      drafts.value = drafts.value.filter((d) => d.id !== id);
+    },
+    flush: (id) => find(id).sync.flush(),
+    handleUpdate: (update) => {
+      const tab = current.peek();
+      if (tab === null) {
+        return;
+      }
+      for (const tr of update.transactions) {
+        if (tr.docChanged) {
+          tab.dirty.value = true;
+          tab.sync.add({ edits: editsOf(tr.changes), endings: insertedEndings(tr) });
+        }
+      }
+      if (update.docChanged || update.selectionSet) {
+        revision.value += 1;
+      }
+      config.onUpdate?.(tab, update);
+    },
+  };
+  return documents;
+}
