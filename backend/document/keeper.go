@@ -1,0 +1,220 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"galley/backend/fault"
+	"galley/backend/workspace"
+)
+
+// draftDelay is how long after the first change that no draft holds yet one is
+// written. What is left of the 500 ms of F6 is for writing it.
+const draftDelay = 300 * time.Millisecond
+
+// keeper keeps the draft of one document in step with it. Its goroutine alone
+// writes and removes that draft, so the two can never cross.
+type keeper struct {
+	set *Set
+	doc *doc
+	// wake has room for one: something changed.
+	wake chan struct{}
+	// now asks to settle at once; the answer is the result.
+	now chan chan error
+	// end asks for the last settling, true to discard; closed says that it is
+	// done.
+	end    chan bool
+	closed chan struct{}
+
+	// The rest is the goroutine's own.
+
+	// draft is the id of the draft file.
+	draft string
+	// kept says that the draft file exists.
+	kept bool
+	// stamp is the document's as it was last settled.
+	stamp int64
+	// failing is the fault of the last attempt, so that each is logged once.
+	failing fault.Code
+}
+
+// newKeeper returns the keeper of d; draft is the id of a draft that holds its
+// text already, empty for none.
+func newKeeper(s *Set, d *doc, draft string) *keeper {
+	k := &keeper{
+		set: s, doc: d, draft: draft, kept: draft != "", stamp: d.stamp,
+		wake: make(chan struct{}, 1), now: make(chan chan error),
+		end: make(chan bool), closed: make(chan struct{}),
+	}
+	if !k.kept {
+		k.draft = d.id
+	}
+	return k
+}
+
+// poke says that the document changed. It never blocks.
+func (k *keeper) poke() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// settleNow brings the draft in step and waits for it.
+func (k *keeper) settleNow(ctx context.Context) error {
+	reply := make(chan error, 1)
+	select {
+	case k.now <- reply:
+	case <-k.closed:
+		return nil
+	case <-ctx.Done():
+		return cancelled(ctx.Err())
+	}
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return cancelled(ctx.Err())
+	}
+}
+
+// settled brings a document's draft in step and describes it. What went wrong
+// with the draft is in the description, and the keeper goes on trying.
+func (s *Set) settled(ctx context.Context, d *doc) Info {
+	err := d.keeper.settleNow(ctx)
+	s.mu.Lock()
+	st := d.state
+	s.mu.Unlock()
+	if err != nil {
+		st.draftFault = fault.CodeOf(err)
+	}
+	return st.info(d.id)
+}
+
+// finish ends the keeper of a document that was closed. The draft of unsaved
+// text stays unless it is discarded; one that could not be removed is offered
+// again at the next start.
+func (k *keeper) finish(discard bool) {
+	select {
+	case k.end <- discard:
+		<-k.closed
+	case <-k.closed:
+	}
+}
+
+// run settles until the document is closed or ctx ends.
+func (k *keeper) run(ctx context.Context) {
+	defer close(k.closed)
+	// due is nil while nothing waits to be kept.
+	var due <-chan time.Time
+	for {
+		again := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.wake:
+			if due == nil {
+				due = time.After(draftDelay)
+			}
+			continue
+		case <-due:
+			again = k.settle() != nil
+		case reply := <-k.now:
+			err := k.settle()
+			again = err != nil
+			reply <- err
+		case discard := <-k.end:
+			if discard {
+				k.report(k.remove())
+			} else {
+				_ = k.settle() // it reports for itself
+			}
+			return
+		}
+		due = nil
+		if again {
+			due = time.After(draftDelay)
+		}
+	}
+}
+
+// settle writes the draft of unsaved text and removes that of saved text. A
+// failure is kept in the document's state and logged when it is a new one.
+func (k *keeper) settle() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = internal("keep draft", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+		k.report(err)
+	}()
+	k.set.mu.Lock()
+	st := k.doc.state
+	k.set.mu.Unlock()
+	if st.stamp == k.stamp && k.failing == "" {
+		return nil
+	}
+	if st.dirty {
+		err = k.write(st)
+	} else if k.kept {
+		err = k.retire(st)
+	}
+	if err == nil {
+		k.stamp = st.stamp
+	}
+	return err
+}
+
+// write makes the draft file what st is.
+func (k *keeper) write(st state) error {
+	data, err := encodeDraft(st, k.set.now().UnixMilli())
+	if err != nil {
+		return internal("keep draft", err)
+	}
+	if err := workspace.ReplaceFile(k.set.draftPath(k.draft), data, 0o600); err != nil {
+		return fmt.Errorf("keep draft: %w", err)
+	}
+	k.kept = true
+	return nil
+}
+
+// retire removes the draft of a text that is saved. Where the file is not the
+// baseline any more the mirror may be the last copy of its text, so that the
+// draft stays, and follows it.
+func (k *keeper) retire(st state) error {
+	if st.path != "" {
+		_, same, err := k.set.onDisk(st.path, st.base.stat)
+		if err != nil || !same {
+			return k.write(st)
+		}
+	}
+	return k.remove()
+}
+
+func (k *keeper) remove() error {
+	if !k.kept {
+		return nil
+	}
+	if err := os.Remove(k.set.draftPath(k.draft)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return internal("remove draft", err)
+	}
+	k.kept = false
+	return nil
+}
+
+// report tells the document and the log how settling went.
+func (k *keeper) report(err error) {
+	code := fault.CodeOf(err)
+	if code != "" && code != k.failing {
+		k.set.log.Error("draft not kept", slog.String("code", string(code)), slog.Any("err", err))
+	}
+	k.failing = code
+	k.set.mu.Lock()
+	k.doc.draftFault = code
+	k.set.mu.Unlock()
+}

@@ -1,0 +1,34 @@
+//go:build unix
+
+package document
+
+import (
+	"syscall"
+	"testing"
+
+	"galley/backend/fault"
+)
+
+func TestOpen_RefusesPipesAndDevices(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if err := syscall.Mkfifo(b.path("pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Open(t.Context(), b.path("pipe"))
+	wantCode(t, "pipe", err, fault.NotAFile)
+	b.file("n.md", "a\n")
+	id := b.open("n.md").ID
+	b.replace(id, "a", "b")
+	// A file that was replaced by a pipe is not written into.
+	if err := syscall.Unlink(b.path("n.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(b.path("n.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := b.request(id)
+	r.Overwrite = true
+	_, err = b.Save(t.Context(), r)
+	wantCode(t, "save over a pipe", err, fault.NotAFile)
+}
