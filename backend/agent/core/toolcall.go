@@ -86,3 +86,25 @@ type Approval struct {
 
 // InputDigest returns the SHA-256 of a normalised input.
 func InputDigest(norm json.RawMessage) [32]byte { return sha256.Sum256(norm) }
+
+// CallEnd is how a tool call that was running ended.
+type CallEnd struct {
+	// State is one of the four final states. Cancelled needs proof that
+	// nothing happened or that it was undone.
+	State  ToolCallState
+	Reason string
+	// Result is what the model is told; Truncated says that more came.
+	Result    string
+	Truncated bool
+	// PostDigest is the hex digest of the target afterwards; may be empty.
+	PostDigest string
+	// Proposal is committed with the result, nil when there is none.
+	Proposal *Proposal
+}
+
+// UnsettledCall is a call of an earlier start whose effect only the host can
+// see: it was running when the Runner was lost.
+type UnsettledCall struct {
+	Call   ToolCall
+	Intent Intent
+}

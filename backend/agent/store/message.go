@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+
+	"galley/backend/agent/core"
+	"galley/backend/fault"
+)
+
+// The statuses of a message.
+const (
+	statusComplete  = "complete"
+	statusPartial   = "partial"
+	statusDiscarded = "discarded"
+)
+
+// addMessage commits a message of a run at the end of its session. The
+// assistant's takes the place of the run's draft, if there is one.
+func (t *tx) addMessage(ctx context.Context, run core.Run, m core.Message, status string) error {
+	if status == "" {
+		status = statusComplete
+	}
+	id, ord, err := t.putMessage(ctx, run, m, status)
+	if err != nil {
+		return err
+	}
+	return t.emit(ctx, core.EventMessageCommitted, run.SessionID, run.ID, "", core.MessageCommitted{
+		MessageID: id, Ord: ord, Message: m, Status: status,
+	})
+}
+
+func (t *tx) putMessage(ctx context.Context, run core.Run, m core.Message, status string) (core.MessageID, int, error) {
+	if status != statusComplete && status != statusPartial && status != statusDiscarded {
+		return "", 0, &fault.Error{Code: fault.InvalidInput, Op: "commit message", Detail: "status"}
+	}
+	parts, err := encode(m.Parts)
+	if err != nil {
+		return "", 0, err
+	}
+	draft, ok, err := one(ctx, t, scanMessage, qDraft, string(run.ID))
+	if err != nil {
+		return "", 0, err
+	}
+	id, ord := draft.id, draft.ord
+	if ok && m.Role == core.RoleAssistant {
+		err = t.update(ctx, qUpdateMessage, string(m.Role), parts, status, string(id))
+	} else {
+		var next int64
+		if next, _, err = one(ctx, t, scanInt, qNextOrd, string(run.SessionID)); err != nil {
+			return "", 0, err
+		}
+		id, ord = core.MessageID(t.s.cfg.NewID()), int(next)
+		err = t.update(ctx, qInsertMessage, string(id), string(run.SessionID), string(run.ID), ord, string(m.Role), parts, status)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	for i, p := range m.Parts {
+		if e := p.Envelope; e != nil && status == statusComplete {
+			if err := t.update(ctx, qInsertEnvelope, string(id), i, e.V, e.Dialect, e.Origin, e.Raw); err != nil {
+				return "", 0, err
+			}
+		}
+	}
+	return id, ord, nil
+}
+
+// KeepDraft stores what has come of the assistant's message, so that a crash
+// does not lose it; each draft of a run replaces the one before. It emits no
+// event: End, or Recover after a crash, commits the message. Only a run that is
+// running or cancelling can have one.
+func (s *Store) KeepDraft(ctx context.Context, id core.RunID, m core.Message) error {
+	const op = "keep draft"
+	return s.change(ctx, op, func(ctx context.Context, t *tx) error {
+		run, err := t.runByID(ctx, op, id)
+		if err != nil {
+			return err
+		}
+		if !run.State.Active() || m.Role != core.RoleAssistant {
+			return badState(op, run.State)
+		}
+		_, _, err = t.putMessage(ctx, run, m, statusPartial)
+		return err
+	})
+}
+
+// commitDraft announces the draft of a run that ends without another message.
+func (t *tx) commitDraft(ctx context.Context, run core.Run) error {
+	draft, ok, err := one(ctx, t, scanMessage, qDraft, string(run.ID))
+	if err != nil || !ok {
+		return err
+	}
+	return t.emit(ctx, core.EventMessageCommitted, run.SessionID, run.ID, "", core.MessageCommitted{
+		MessageID: draft.id, Ord: draft.ord, Message: draft.Message, Status: statusPartial,
+	})
+}
+
+// Messages returns a session's complete messages in order, with the opaque
+// data of providers as it came. The slice is never nil.
+func (s *Store) Messages(ctx context.Context, id core.SessionID) ([]core.Message, error) {
+	const op = "get messages"
+	list := []core.Message{}
+	err := s.read(ctx, op, func(ctx context.Context, q querier) error {
+		if _, ok, err := one(ctx, q, scanSession, qSession, string(id)); err != nil || !ok {
+			if err == nil {
+				err = &fault.Error{Code: fault.NotFound, Op: op, Detail: "session"}
+			}
+			return err
+		}
+		rows, err := all(ctx, q, scanMessage, qMessages, string(id))
+		if err != nil {
+			return err
+		}
+		envelopes, err := all(ctx, q, scanEnvelope, qEnvelopes, string(id))
+		if err != nil {
+			return err
+		}
+		byMessage := map[core.MessageID][]envelopeRow{}
+		for _, e := range envelopes {
+			byMessage[e.message] = append(byMessage[e.message], e)
+		}
+		for _, m := range rows {
+			for _, e := range byMessage[m.id] {
+				if e.part < len(m.Parts) {
+					m.Parts[e.part].Envelope = &e.Envelope
+				}
+			}
+			list = append(list, m.Message)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
