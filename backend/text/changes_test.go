@@ -1,7 +1,9 @@
 package text
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"unicode/utf16"
 
@@ -163,5 +165,54 @@ func TestDigest(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", Digest("")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The page composes and reduces with real change sets; its results are in
+// testdata, made by changes.mjs.
+//
+// covers: P3
+func TestChanges_AgreeWithThePage(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/changes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Base, Now      string
+		Steps          [][]Edit
+		Composed       []ChangedRange
+		Reduced        []ChangedRange
+		Before, Behind []int
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range vectors {
+		c, now := composed(t, v.Base, v.Steps...)
+		if now != v.Now {
+			t.Fatalf("%d: %q, want %q", i, now, v.Now)
+		}
+		raw, shift := []ChangedRange{}, 0
+		for _, e := range c.Edits() {
+			n := Length(e.Insert)
+			raw = append(raw, ChangedRange{e.From, e.To, e.From + shift, e.From + shift + n})
+			shift += n - (e.To - e.From)
+		}
+		if diff := cmp.Diff(v.Composed, raw); diff != "" {
+			t.Fatalf("%d: composed: %s", i, diff)
+		}
+		ranges := rangesOf(t, c, v.Base)
+		if diff := cmp.Diff(v.Reduced, append([]ChangedRange{}, ranges...)); diff != "" {
+			t.Fatalf("%d: %q to %q: %s", i, v.Base, now, diff)
+		}
+		ix, k := NewIndex(v.Base), 0
+		for at := range v.Base + "." {
+			pos := ix.UTF16(at)
+			if before, behind := MapPos(ranges, pos, -1), MapPos(ranges, pos, 1); before != v.Before[k] || behind != v.Behind[k] {
+				t.Fatalf("%d: %d goes to %d and %d, want %d and %d", i, pos, before, behind, v.Before[k], v.Behind[k])
+			}
+			k++
+		}
 	}
 }

@@ -110,6 +110,24 @@ func Check(edits []Edit, ix *Index) error {
 	return err
 }
 
+// shape checks what needs no text: last is the end of the edit before, length
+// the text's in UTF-16 units.
+func (e Edit) shape(last, length int) error {
+	switch {
+	case e.From < 0 || e.To > length:
+		return refuse("position out of range")
+	case e.From > e.To:
+		return refuse("from is past to")
+	case e.From < last:
+		return refuse("edits overlap or are not sorted")
+	case strings.IndexByte(e.Insert, '\r') >= 0:
+		return refuse("insert holds a carriage return")
+	case !utf8.ValidString(e.Insert):
+		return refuse("insert holds a lone surrogate")
+	}
+	return nil
+}
+
 // span is the byte range of an edit.
 type span struct{ from, to int }
 
@@ -118,15 +136,8 @@ func spans(edits []Edit, ix *Index) ([]span, error) {
 	out := make([]span, len(edits))
 	last := 0
 	for i, e := range edits {
-		switch {
-		case e.From > e.To:
-			return nil, refuse("from is past to")
-		case e.From < last && i > 0:
-			return nil, refuse("edits overlap or are not sorted")
-		case strings.IndexByte(e.Insert, '\r') >= 0:
-			return nil, refuse("insert holds a carriage return")
-		case !utf8.ValidString(e.Insert):
-			return nil, refuse("insert holds a lone surrogate")
+		if err := e.shape(last, ix.units); err != nil {
+			return nil, err
 		}
 		last = e.To
 		var err error

@@ -206,17 +206,8 @@ func (l *Lines) places(edits []Edit) ([]extent, error) {
 	out := make([]extent, len(edits))
 	last := 0
 	for i, e := range edits {
-		switch {
-		case e.From < 0 || e.To > l.units:
-			return nil, refuse("position out of range")
-		case e.From > e.To:
-			return nil, refuse("from is past to")
-		case e.From < last:
-			return nil, refuse("edits overlap or are not sorted")
-		case strings.IndexByte(e.Insert, '\r') >= 0:
-			return nil, refuse("insert holds a carriage return")
-		case !utf8.ValidString(e.Insert):
-			return nil, refuse("insert holds a lone surrogate")
+		if err := e.shape(last, l.units); err != nil {
+			return nil, err
 		}
 		last = e.To
 		if !w.walk(e.From) {
