@@ -18,7 +18,12 @@ export function createDecisions(
   backend: Pick<Backend, "agent">,
   newId: () => string = () => crypto.randomUUID(),
 ): Decisions {
-  const queue: { commandId: string; proposalId: string; hunks: readonly HunkDecision[]; appliedVersion: number }[] = [];
+  const queue: {
+    commandId: string;
+    proposalId: string;
+    hunks: readonly HunkDecision[];
+    appliedVersion: number;
+  }[] = [];
   let running = false;
 
   async function work(): Promise<void> {

@@ -28,7 +28,7 @@ import {
 import type { Agent } from "./agent";
 import { createDecisions } from "./decisions";
 import { createHeld } from "./held";
-import { type AgentMessage, applyPreview, isFinal } from "./state";
+import { type AgentMessage, applyPreview } from "./state";
 
 /** Where a rewrite stands, as its box shows it. */
 export type Phase =
@@ -121,6 +121,9 @@ export interface Rewrites {
   readonly handleReview: (event: ReviewEvent) => void;
 }
 
+/** How often a submit waits for typing to pause before it gives up. */
+const mostAttempts = 50;
+
 type RunMessage = AgentMessage | Message<"preview">;
 
 /** Makes the rewrites of this page: one box and one review a document. */
@@ -135,7 +138,10 @@ export function createRewrites(config: RewritesConfig): Rewrites {
   const review = signal<ReviewView | null>(null);
   const drawn = new Map<OwnRewrite, () => void>();
   /** Proposals that came while another document was in front, by tab. */
-  const later = new Map<string, { readonly proposal: Proposal; readonly baseId: string; readonly wish: Wish | null }>();
+  const later = new Map<
+    string,
+    { readonly proposal: Proposal; readonly baseId: string; readonly wish: Wish | null }
+  >();
 
   const current = signal<OwnRewrite | null>(null);
   const proposal = signal<OpenProposal | null>(null);
@@ -379,7 +385,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
       throw new BackendError("no_provider");
     }
     // The base, the positions and the host's mirror must be of one version.
-    for (;;) {
+    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
       const version = await documents.flush(tab.id);
       const { view } = documents;
       if (documents.current.peek()?.id !== tab.id) {
@@ -409,6 +415,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
       });
       return runId;
     }
+    throw new BackendError("busy");
   }
 
   function stop(given: Rewrite): void {

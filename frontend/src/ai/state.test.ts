@@ -30,7 +30,14 @@ const run: Run = {
   endedAtMs: 0,
 };
 
-const envelope = (seq: number) => ({ n: seq, seq, runId: "r1", sessionId: "s1", atMs: 100 + seq });
+const envelope = (seq: number) => ({
+  n: seq,
+  seq,
+  runId: "r1",
+  sessionId: "s1",
+  atMs: 100 + seq,
+  ref: false,
+});
 const accepted: AgentMessage = { ...envelope(1), type: "run.accepted", payload: run };
 const changed = (seq: number, type: "run.started" | "run.succeeded", state: Run["state"]): AgentMessage => ({
   ...envelope(seq),

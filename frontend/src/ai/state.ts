@@ -1,12 +1,4 @@
-import type {
-  AgentState,
-  Message,
-  Preview,
-  Proposal,
-  Run,
-  RunChanged,
-  RunnerState,
-} from "../backend";
+import type { AgentState, Message, Preview, Proposal, Run, RunChanged, RunnerState } from "../backend";
 
 /** What the page knows of the agent host. */
 export interface AgentView {

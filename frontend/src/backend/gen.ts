@@ -61,6 +61,8 @@ export const faultCodes = [
 
 export type FaultCode = (typeof faultCodes)[number];
 
+export type Ending = "lf" | "crlf" | "cr";
+
 export type HunkOutcome = "accepted" | "rejected" | "open";
 
 export type Origin = "tool" | "rewrite" | "offline" | "file" | "agent";
@@ -146,7 +148,7 @@ export interface Document {
   readonly encoding: string;
   readonly bom: boolean;
   readonly endings: readonly EndingRun[];
-  readonly majority: string;
+  readonly majority: Ending;
   readonly readOnly: string;
   readonly dirty: boolean;
   readonly textUrl: string;
@@ -184,7 +186,7 @@ export interface Edit {
 }
 
 export interface EndingRun {
-  readonly ending: string;
+  readonly ending: Ending;
   readonly count: number;
 }
 
@@ -402,6 +404,7 @@ export interface SaveResult {
   readonly document: Document;
   readonly savedAtMs: number;
   readonly bytes: number;
+  readonly written: boolean;
   readonly fallback: boolean;
   readonly recoveryPath: string;
 }
@@ -507,7 +510,7 @@ export type EventType = BackendEvent["type"];
 
 export interface DocumentsService {
   Attach(): Promise<DocumentsState>;
-  Close(a1: number, a2: string): Promise<void>;
+  Close(a1: number, a2: string, a3: boolean): Promise<void>;
   DiscardDraft(a1: number, a2: string): Promise<void>;
   New(): Promise<Document>;
   Open(a1: string): Promise<Document>;

@@ -2,8 +2,15 @@ import type { Extension } from "@codemirror/state";
 import { EditorSelection, EditorState } from "@codemirror/state";
 import type { EditorView, ViewUpdate } from "@codemirror/view";
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { type Backend, BackendError, type Document, type DocumentsState, type Draft, type SaveResult } from "../backend";
-import { type Endings, editsOf, endings, endingsOf, insertedEndings, setEndings, versionOf, versions } from "../editor";
+import {
+  type Backend,
+  BackendError,
+  type Document,
+  type DocumentsState,
+  type Draft,
+  type SaveResult,
+} from "../backend";
+import { type Endings, editsOf, endingsOf, insertedEndings, replaceText, versionOf } from "../editor";
 import { isEnding } from "../text";
 import { digestOf } from "./digest";
 import { createSync, type Sync } from "./sync";
@@ -41,8 +48,8 @@ interface OwnTab extends Tab {
 export interface DocumentsConfig {
   readonly backend: Backend;
   readonly view: EditorView;
-  /** The extensions of a document's editor, without versions and endings. */
-  readonly extensions: (info: Document) => Extension;
+  /** The extensions of a document's editor, at a version and with its endings. */
+  readonly extensions: (info: Document, version: number, endings: Endings) => Extension;
   /** Told of each update of the view that belongs to a document. */
   readonly onUpdate?: (tab: Tab, update: ViewUpdate) => void;
 }
@@ -154,12 +161,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
     return EditorState.create({
       doc,
       selection: EditorSelection.single(limit(info.anchor), limit(info.head)),
-      extensions: [
-        versions(version),
-        endings(endingsIn(info).table, endingsIn(info).majority),
-        EditorState.readOnly.of(info.readOnly !== ""),
-        config.extensions(info),
-      ],
+      extensions: config.extensions(info, version, endingsIn(info)),
     });
   }
 
@@ -268,31 +270,6 @@ export function createDocuments(config: DocumentsConfig): Documents {
     }
   }
 
-  function replaceAll(tab: OwnTab, text: string, info: Document): void {
-    const state = tab.state();
-    const old = state.doc.toString();
-    let from = 0;
-    const most = Math.min(old.length, text.length);
-    while (from < most && old.charCodeAt(from) === text.charCodeAt(from)) {
-      from += 1;
-    }
-    let tail = 0;
-    while (tail < most - from && old.charCodeAt(old.length - 1 - tail) === text.charCodeAt(text.length - 1 - tail)) {
-      tail += 1;
-    }
-    tab.info.value = info;
-    const tr = state.update({
-      effects: setEndings.of(endingsIn(info)),
-      changes: { from, to: old.length - tail, insert: text.slice(from, text.length - tail) },
-      userEvent: "input.reload",
-    });
-    if (current.peek() === tab) {
-      view.dispatch(tr);
-    } else {
-      tab.stored = tr.state;
-    }
-  }
-
   const documents: Documents = {
     tabs,
     current: computed(() => current.value),
@@ -311,7 +288,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
     create: async () => show(await backend.documents.New()),
     close: async (id) => {
       const tab = find(id);
-      await backend.documents.Close(page.peek(), id);
+      await backend.documents.Close(page.peek(), id, true);
       const at = tabs.value.indexOf(tab);
       const rest = tabs.value.filter((t) => t !== tab);
       if (current.peek() === tab) {
@@ -337,7 +314,9 @@ export function createDocuments(config: DocumentsConfig): Documents {
       const tab = find(id);
       const info = await backend.documents.Reload(page.peek(), id);
       const { text } = await backend.getText(info.textUrl);
-      replaceAll(tab, text, info);
+      select(tab);
+      replaceText(view, text, "input.reload", endingsIn(info));
+      tab.info.value = info;
       tab.sync.resync();
       await tab.sync.flush();
       tab.problem.value = null;

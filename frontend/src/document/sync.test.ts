@@ -55,7 +55,10 @@ test("one call is in flight, what is typed meanwhile goes with the next", async 
 
 test.each([
   ["a refusal", (h: ReturnType<typeof makeHost>) => h.calls[0]?.refuse(new BackendError("unknown_base"))],
-  ["a version that does not follow", (h: ReturnType<typeof makeHost>) => h.calls[0]?.answer({ version: 9, dirty: true })],
+  [
+    "a version that does not follow",
+    (h: ReturnType<typeof makeHost>) => h.calls[0]?.answer({ version: 9, dirty: true }),
+  ],
 ])("%s is answered by the whole text", async (_name, spoil) => {
   const host = makeHost();
   host.type("a");

@@ -1,0 +1,5 @@
+export { type Agent, createAgent, offReason } from "./agent";
+export { RewriteBox } from "./box";
+export { reviewLabels } from "./labels";
+export { ReviewPanel } from "./review-panel";
+export { createRewrites, isUnderWay, type Rewrite, type Rewrites } from "./rewrites";
