@@ -232,7 +232,7 @@ func TestRestoreDraft_UndoneIsClean(t *testing.T) {
 
 // A9.
 //
-// covers: F5 F6
+// covers: F6
 func TestRestoreDraft_ChangedFileIsAConflict(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]string{"changed": "v2", "gone": ""} {

@@ -16,7 +16,7 @@ import (
 
 // draftDelay is how long after the first change that no draft holds yet one is
 // written. What is left of the 500 ms of F6 is for writing it.
-const draftDelay = 300 * time.Millisecond
+const draftDelay = 250 * time.Millisecond
 
 // keeper keeps the draft of one document in step with it. Its goroutine alone
 // writes and removes that draft, so the two can never cross.

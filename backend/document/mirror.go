@@ -36,7 +36,12 @@ type Synced struct {
 func (s *Set) Sync(r SyncRequest) (Synced, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d, err := s.editable(r.Page, r.ID)
+	find := s.editable
+	if len(r.Changes) == 0 {
+		// A selection may move where nothing may be typed.
+		find = s.forPage
+	}
+	d, err := find(r.Page, r.ID)
 	if err != nil {
 		return Synced{}, err
 	}

@@ -52,6 +52,9 @@ func TestOpen_ShowsWhatItCannotWriteBack(t *testing.T) {
 	}
 	_, err := b.Sync(SyncRequest{Page: b.page, ID: i.ID, FromVersion: 1, Changes: []Change{{[]text.Edit{{Insert: "x"}}, nil}}})
 	wantCode(t, "sync", err, fault.ReadOnly)
+	if done, err := b.Sync(SyncRequest{Page: b.page, ID: i.ID, FromVersion: 1, Anchor: 1}); err != nil || done != (Synced{Version: 1}) {
+		t.Errorf("a moved selection: %+v, %v", done, err)
+	}
 	_, err = b.ReplaceText(Replacement{Page: b.page, ID: i.ID, Version: 2, Text: "x"})
 	wantCode(t, "replace", err, fault.ReadOnly)
 	r := b.request(i.ID)
@@ -63,7 +66,6 @@ func TestOpen_ShowsWhatItCannotWriteBack(t *testing.T) {
 	b.wantDisk("latin1.txt", disk)
 }
 
-// covers: E9
 func TestOpen_LargeFileIsReadOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -100,7 +102,6 @@ func TestOpen_Refuses(t *testing.T) {
 	}
 }
 
-// covers: F5
 func TestReload_TakesTheirs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

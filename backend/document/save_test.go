@@ -64,8 +64,6 @@ func TestSave_UntouchedWritesNothing(t *testing.T) {
 }
 
 // A8's kind: the same size, within one tick of the clock.
-//
-// covers: F5
 func TestSave_ConflictIsRefusedUntilDecided(t *testing.T) {
 	t.Parallel()
 	for name, theirs := range map[string]func(b *bench){

@@ -20,9 +20,9 @@ type Edit struct {
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It differs from the default in
-// one thing: an escaped lone surrogate in insert stays what it is (as three
-// bytes that are no valid UTF-8) so that [Check] refuses it, where the default
-// would silently make it U+FFFD.
+// one thing: nothing in insert silently becomes U+FFFD. An escaped lone
+// surrogate stays what it is (as three bytes that are no valid UTF-8), so that
+// [Check] refuses it; JSON that is no valid UTF-8 is refused at once.
 func (e *Edit) UnmarshalJSON(data []byte) error {
 	var raw struct {
 		From   int             `json:"from"`
@@ -31,6 +31,9 @@ func (e *Edit) UnmarshalJSON(data []byte) error {
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
+	}
+	if !utf8.Valid(raw.Insert) {
+		return refuse("insert is not valid UTF-8")
 	}
 	insert, err := decodeString(raw.Insert)
 	if err != nil {

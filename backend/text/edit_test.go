@@ -163,3 +163,43 @@ func FuzzApply(f *testing.F) {
 		}
 	})
 }
+
+func FuzzEditJSON(f *testing.F) {
+	for _, s := range []string{`"a\\ud83d"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\\\"\u00e9\udfff\n"`, `null`, `1`, "\"\xff\""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, insert string) {
+		var want struct{ Insert string }
+		var got Edit
+		data := []byte(`{"insert":` + insert + `}`)
+		wantErr := json.Unmarshal(data, &want)
+		err := json.Unmarshal(data, &got)
+		if !utf8.Valid(data) {
+			if err == nil && wantErr == nil && strings.Contains(want.Insert, "\uFFFD") && !strings.Contains(insert, "\uFFFD") && utf8.ValidString(got.Insert) {
+				t.Fatalf("%q became %q", insert, got.Insert)
+			}
+			return
+		}
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%q: %v, want %v", insert, err, wantErr)
+		}
+		// The only difference is that lone surrogates are still there.
+		if err == nil && string([]rune(want.Insert)) != loneReplaced(got.Insert) {
+			t.Fatalf("%q became %q, want %q", insert, got.Insert, want.Insert)
+		}
+	})
+}
+
+// loneReplaced makes each three-byte lone surrogate U+FFFD.
+func loneReplaced(s string) string {
+	var out strings.Builder
+	for s != "" {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 {
+			n = 3
+		}
+		out.WriteRune(r)
+		s = s[n:]
+	}
+	return out.String()
+}
