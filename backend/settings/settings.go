@@ -1,10 +1,20 @@
 // Package settings owns the person's settings: one human-readable JSON file,
 // typed, in which a bad value voids only itself; the provider configurations,
 // without secrets; and the layout of the program's home folder.
+//
+// It must not know keys, the page or what a setting does. A Store is safe for
+// concurrent use. The invariant that matters: what a person wrote in the file
+// and we do not understand stays there.
 package settings
 
+import (
+	"slices"
+
+	"galley/backend/fault"
+)
+
 // Settings are the person's choices. The zero value of a field is never a
-// valid choice; Default gives every default.
+// valid choice, but for Provider; Default gives every default.
 type Settings struct {
 	// Theme is system, light, dark, sepia or contrast.
 	Theme string `json:"theme"`
@@ -18,15 +28,37 @@ type Settings struct {
 	Provider string `json:"provider"`
 }
 
-// Provider is a configured endpoint, without its key.
-type Provider struct {
-	// ID is made by us: lower-case letters, digits and hyphens.
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	// Kind is mock or openai_chat.
-	Kind string `json:"kind"`
-	// Profile tunes a dialect; see wire.ProviderConfig.
-	Profile string `json:"profile"`
-	BaseURL string `json:"baseUrl"`
-	Model   string `json:"model"`
+// Default returns every default.
+func Default() Settings {
+	return Settings{Theme: "system", Language: "system", Face: "sans", TextSize: 17}
+}
+
+// The limits of Settings.TextSize.
+const (
+	MinTextSize = 13
+	MaxTextSize = 28
+)
+
+// check returns the JSON name of the first field that is out of range, or "".
+// Whether Provider exists is the store's to know.
+func (s Settings) check() string {
+	switch {
+	case !slices.Contains([]string{"system", "light", "dark", "sepia", "contrast"}, s.Theme):
+		return "theme"
+	case !slices.Contains([]string{"system", "en", "zh"}, s.Language):
+		return "language"
+	case !slices.Contains([]string{"sans", "serif", "mono"}, s.Face):
+		return "face"
+	case s.TextSize < MinTextSize || s.TextSize > MaxTextSize:
+		return "textSize"
+	}
+	return ""
+}
+
+// invalid is a fault that names the field at fault, never its value: what was
+// typed into the wrong field may be a key.
+func invalid(op, field string) error {
+	e := fault.New(fault.InvalidInput, op, nil)
+	e.Detail = field
+	return e
 }

@@ -1,0 +1,308 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+)
+
+// object is a JSON object that keeps the order of its members and those that
+// we do not know.
+type object []member
+
+type member struct {
+	key string
+	raw json.RawMessage
+}
+
+// parseObject reads the object in data. When data is cut or wrong somewhere,
+// whole is false and what came before that place is returned.
+func parseObject(data []byte) (o object, whole bool) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return o, false
+		}
+		key, ok := t.(string)
+		var raw json.RawMessage
+		if !ok || d.Decode(&raw) != nil {
+			return o, false
+		}
+		o = o.with(key, raw)
+	}
+	if _, err := d.Token(); err != nil {
+		return o, false
+	}
+	_, err := d.Token() // nothing may follow
+	return o, errors.Is(err, io.EOF)
+}
+
+func (o object) get(key string) (json.RawMessage, bool) {
+	for _, m := range o {
+		if m.key == key {
+			return m.raw, true
+		}
+	}
+	return nil, false
+}
+
+// with returns o with key set, in its old place or at the end.
+func (o object) with(key string, raw json.RawMessage) object {
+	for i := range o {
+		if o[i].key == key {
+			out := append(object(nil), o...)
+			out[i].raw = raw
+			return out
+		}
+	}
+	return append(o[:len(o):len(o)], member{key, raw})
+}
+
+// set is with for a Go value.
+func (o object) set(key string, value any) (object, error) {
+	raw, err := encode(value)
+	if err != nil {
+		return nil, err
+	}
+	return o.with(key, raw), nil
+}
+
+// raw is o as JSON on one line.
+func (o object) raw() (json.RawMessage, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := encode(m.key)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(m.raw)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// text is o as a person reads it.
+func (o object) text() ([]byte, error) {
+	raw, err := o.raw()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+// encode is json.Marshal without escapes that only HTML needs.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// understood is what a file says, as far as it can be used.
+type understood struct {
+	settings  Settings
+	providers []Provider // without the mock
+	problems  []string
+}
+
+// understand reads o over the defaults. A value that cannot be used leaves its
+// default and its key among the problems.
+func understand(o object) understood {
+	u := understood{settings: Default()}
+	u.readProviders(o)
+	u.readSettings(o)
+	return u
+}
+
+func (u *understood) readSettings(o object) {
+	for _, key := range settingKeys() {
+		raw, ok := o.get(key)
+		if !ok {
+			continue
+		}
+		next := u.settings
+		if !decodeField(&next, key, raw) || next.check() != "" || !u.knows(next.Provider) {
+			u.problems = append(u.problems, key)
+			continue
+		}
+		u.settings = next
+	}
+}
+
+// decodeField sets one field. A value of another type is refused, and so is
+// null, which json would take for "leave".
+func decodeField(s *Settings, key string, raw json.RawMessage) bool {
+	if string(raw) == "null" {
+		return false
+	}
+	var err error
+	switch key {
+	case "theme":
+		err = json.Unmarshal(raw, &s.Theme)
+	case "language":
+		err = json.Unmarshal(raw, &s.Language)
+	case "face":
+		err = json.Unmarshal(raw, &s.Face)
+	case "textSize":
+		err = json.Unmarshal(raw, &s.TextSize)
+	case "provider":
+		err = json.Unmarshal(raw, &s.Provider)
+	default:
+		err = errors.New("no such field")
+	}
+	return err == nil
+}
+
+// settingKeys are the JSON names of Settings in the order of a new file.
+func settingKeys() []string {
+	return []string{"theme", "language", "face", "textSize", "provider"}
+}
+
+func (s Settings) field(key string) any {
+	switch key {
+	case "theme":
+		return s.Theme
+	case "language":
+		return s.Language
+	case "face":
+		return s.Face
+	case "textSize":
+		return s.TextSize
+	default:
+		return s.Provider
+	}
+}
+
+const providersKey = "providers"
+
+func (u *understood) readProviders(o object) {
+	raw, ok := o.get(providersKey)
+	if !ok {
+		return
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
+		u.problems = append(u.problems, providersKey)
+		return
+	}
+	for i, entry := range list {
+		p, field := decodeProvider(entry)
+		if field == "" && (p.ID == Mock().ID || u.knows(p.ID)) {
+			field = "id"
+		}
+		if field != "" {
+			u.problems = append(u.problems, providersKey+"["+itoa(i)+"]."+field)
+			continue
+		}
+		u.providers = append(u.providers, p)
+	}
+}
+
+// decodeProvider returns the provider in raw or the field that voids it.
+func decodeProvider(raw json.RawMessage) (Provider, string) {
+	o, whole := parseObject(raw)
+	if !whole {
+		return Provider{}, "id"
+	}
+	var p Provider
+	for key, to := range providerFields(&p) {
+		value, ok := o.get(key)
+		if ok && (string(value) == "null" || json.Unmarshal(value, to) != nil) {
+			return Provider{}, key
+		}
+	}
+	p = p.trimmed()
+	return p, p.check()
+}
+
+func providerFields(p *Provider) map[string]*string {
+	return map[string]*string{
+		"id": &p.ID, "name": &p.Name, "kind": &p.Kind, "profile": &p.Profile, "baseUrl": &p.BaseURL, "model": &p.Model,
+	}
+}
+
+// knows reports whether id may be chosen.
+func (u *understood) knows(id string) bool {
+	if id == "" || id == Mock().ID {
+		return true
+	}
+	for _, p := range u.providers {
+		if p.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// withProvider puts p into the list of o: over the entry with its id, whose
+// unknown members stay, or at the end. drop takes the entry out instead.
+// Entries that cannot be used stay as they are.
+func withProvider(o object, p Provider, drop bool) (object, error) {
+	var list []json.RawMessage
+	if raw, ok := o.get(providersKey); ok {
+		if err := json.Unmarshal(raw, &list); err != nil {
+			list = nil // reported as a problem; the person chose to go on
+		}
+	}
+	out := make([]json.RawMessage, 0, len(list)+1)
+	found := false
+	for _, entry := range list {
+		old, _ := parseObject(entry)
+		var id string
+		if raw, ok := old.get("id"); !ok || json.Unmarshal(raw, &id) != nil || id != p.ID || found {
+			out = append(out, entry)
+			continue
+		}
+		found = true
+		if drop {
+			continue
+		}
+		merged, err := mergeProvider(old, p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, merged)
+	}
+	if !found && !drop {
+		added, err := mergeProvider(nil, p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, added)
+	}
+	return o.set(providersKey, out)
+}
+
+func mergeProvider(o object, p Provider) (json.RawMessage, error) {
+	fields := providerFields(&p)
+	var err error
+	for _, key := range []string{"id", "name", "kind", "profile", "baseUrl", "model"} {
+		if o, err = o.set(key, *fields[key]); err != nil {
+			return nil, err
+		}
+	}
+	return o.raw()
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

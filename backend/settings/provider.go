@@ -1,0 +1,145 @@
+package settings
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Provider is a configured endpoint, without its key.
+type Provider struct {
+	// ID is made by us: lower-case letters, digits and hyphens.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Kind is mock or openai_chat.
+	Kind string `json:"kind"`
+	// Profile tunes a dialect; see wire.ProviderConfig.
+	Profile string `json:"profile"`
+	BaseURL string `json:"baseUrl"`
+	Model   string `json:"model"`
+}
+
+// The kinds of providers.
+const (
+	KindMock       = "mock"
+	KindOpenAIChat = "openai_chat"
+)
+
+// Mock is the provider that works offline and needs no key. It always exists
+// and cannot be changed.
+func Mock() Provider {
+	return Provider{ID: "mock", Name: "Mock", Kind: KindMock, Model: "mock-1"}
+}
+
+const maxProviderText = 200 // characters in a name or model
+
+// check returns the JSON name of the first field that cannot be used, or "".
+func (p Provider) check() string {
+	switch {
+	case !validID(p.ID):
+		return "id"
+	case !printable(p.Name) || p.Name == "":
+		return "name"
+	case p.Kind != KindOpenAIChat:
+		return "kind" // there is one mock, and it is not stored
+	case !slices.Contains([]string{
+		"", "compatible", "openrouter", "deepseek", "azure", "ollama", "lmstudio", "llamacpp", "mistral", "xai",
+	}, p.Profile):
+		return "profile"
+	case !validBaseURL(p.BaseURL):
+		return "baseUrl"
+	case !printable(p.Model):
+		return "model"
+	}
+	return ""
+}
+
+// trimmed is p without blanks round what a person typed.
+func (p Provider) trimmed() Provider {
+	for _, s := range []*string{&p.ID, &p.Name, &p.Kind, &p.Profile, &p.BaseURL, &p.Model} {
+		*s = strings.TrimSpace(*s)
+	}
+	return p
+}
+
+func validID(id string) bool {
+	if id == "" || len(id) > 64 || id[0] == '-' || id[len(id)-1] == '-' {
+		return false
+	}
+	for _, r := range id {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxProviderText && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// validBaseURL holds K7: https, or http to this computer, and nothing that
+// could be a secret.
+func validBaseURL(raw string) bool {
+	if raw == "" || len(raw) > 2000 {
+		return false
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
+		return false
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return false
+	}
+	for name := range query {
+		n := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
+		if strings.Contains(n, "key") || strings.Contains(n, "token") || strings.Contains(n, "secret") {
+			return false
+		}
+	}
+	switch strings.ToLower(u.Scheme) {
+	case "https":
+		return true
+	case "http":
+		return loopback(u.Hostname())
+	}
+	return false
+}
+
+// loopback reports whether host can only be this computer.
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// idFor makes an id out of a name that none of taken has.
+func idFor(name string, taken []Provider) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= 40 {
+			break
+		}
+	}
+	stem := strings.Trim(b.String(), "-")
+	if stem == "" {
+		stem = "provider"
+	}
+	id := stem
+	for n := 2; slices.ContainsFunc(taken, func(p Provider) bool { return p.ID == id }); n++ {
+		id = stem + "-" + itoa(n)
+	}
+	return id
+}
