@@ -1,0 +1,57 @@
+package provider
+
+// Profile is what servers of the chat dialect differ in. The zero value is
+// that of OpenAI itself.
+type Profile struct {
+	// Local says that the server runs on the person's own machine, so that its
+	// first token may take any time and its context may be small.
+	Local bool
+	// Think says that thinking may come as tags in the text (decision 18).
+	Think bool
+	// EmptyContent says that a turn with calls and no text sends "" where null
+	// is refused.
+	EmptyContent bool
+	// NoStreamOptions says that stream_options is refused; such servers send
+	// usage unasked.
+	NoStreamOptions bool
+	// LegacyMaxTokens says that the limit is called max_tokens and not
+	// max_completion_tokens.
+	LegacyMaxTokens bool
+	// ReasoningBack says that reasoning_content goes back beside tool calls.
+	ReasoningBack bool
+	// DetailsBack says that reasoning_details go back.
+	DetailsBack bool
+	// ShortIDs says that the id of a call must be nine letters or digits.
+	ShortIDs bool
+	// KeyHeader is the header that carries the bare key; empty means
+	// "Authorization: Bearer".
+	KeyHeader string
+	// KeyOptional says that such a server may need no key.
+	KeyOptional bool
+}
+
+// ProfileOf returns the profile of that name. An unknown name is treated as
+// "compatible"; the empty name is OpenAI itself.
+func ProfileOf(name string) Profile {
+	switch name {
+	case "":
+		return Profile{}
+	case "azure":
+		return Profile{KeyHeader: "api-key"}
+	case "openrouter":
+		return Profile{LegacyMaxTokens: true, DetailsBack: true}
+	case "deepseek":
+		return Profile{LegacyMaxTokens: true, ReasoningBack: true}
+	case "mistral":
+		return Profile{LegacyMaxTokens: true, NoStreamOptions: true, ShortIDs: true}
+	case "xai":
+		return Profile{LegacyMaxTokens: true}
+	case "ollama", "lmstudio", "llamacpp":
+		return Profile{
+			Local: true, Think: true, EmptyContent: true,
+			LegacyMaxTokens: true, KeyOptional: true,
+		}
+	default:
+		return Profile{Think: true, LegacyMaxTokens: true, KeyOptional: true}
+	}
+}

@@ -1,0 +1,109 @@
+package provider
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+
+	"galley/backend/fault"
+)
+
+// ChatURL returns the address that a chat request to base goes to. Test and
+// chat both use it, and it is what the person is shown (C10).
+//
+// An address with a path is taken as it stands, without its last slash, and
+// "/chat/completions" is added unless it is there. An address without a path
+// gets the one its host is known to need (OpenAI, OpenRouter, Mistral, xAI,
+// Azure), and "/v1" on loopback, where every local server has it. Any other
+// bare host gets none, since nobody can know: https://api.deepseek.com is
+// https://api.deepseek.com/chat/completions. A query is kept, as Azure's
+// api-version. The fault is invalid_input: no URL, a user name or password in
+// it, or http to a host that is not this machine (K7).
+func ChatURL(base string) (string, error) {
+	u, root, err := baseURL(base)
+	if err != nil {
+		return "", err
+	}
+	u.Path = root + "/chat/completions"
+	return u.String(), nil
+}
+
+// ModelsURL returns the address that lists the models of base. It is built on
+// the same root as [ChatURL].
+func ModelsURL(base string) (string, error) {
+	u, root, err := baseURL(base)
+	if err != nil {
+		return "", err
+	}
+	// Azure lists models beside its deployments, not below one.
+	if i := strings.Index(root, "/deployments/"); i >= 0 {
+		root = root[:i]
+	}
+	u.Path = root + "/models"
+	return u.String(), nil
+}
+
+// baseURL returns the URL of base with an empty path, and the path that the
+// resources of the dialect stand under, without a slash at its end.
+func baseURL(base string) (*url.URL, string, error) {
+	bad := func(detail string) (*url.URL, string, error) {
+		return nil, "", &fault.Error{Code: fault.InvalidInput, Op: "address", Detail: detail}
+	}
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil || u.Hostname() == "" {
+		// The error of url.Parse quotes the address, which may hold a key.
+		return bad("not a URL")
+	}
+	switch {
+	case u.User != nil:
+		return bad("a key or password does not belong in the address")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return bad("not an http address: " + u.Scheme)
+	case u.Scheme == "http" && !IsLoopback(u.Hostname()):
+		return bad("https is required for " + u.Hostname())
+	}
+	root := strings.TrimSuffix(path.Clean("/"+u.Path), "/")
+	for _, tail := range []string{"/chat/completions", "/models"} {
+		root = strings.TrimSuffix(root, tail)
+	}
+	if strings.Trim(u.Path, "/") == "" {
+		root = knownRoot(strings.ToLower(u.Hostname()))
+	}
+	u.Path, u.RawPath, u.Fragment, u.RawFragment = "", "", "", ""
+	return u, root, nil
+}
+
+// knownRoot is the path that a host needs when the person typed none.
+func knownRoot(host string) string {
+	switch {
+	case IsLoopback(host):
+		return "/v1"
+	case host == "api.openai.com", host == "api.mistral.ai", host == "api.x.ai":
+		return "/v1"
+	case host == "openrouter.ai":
+		return "/api/v1"
+	case strings.HasSuffix(host, ".openai.azure.com"):
+		return "/openai/v1"
+	default:
+		return ""
+	}
+}
+
+// IsLoopback reports whether host, a name or an address without a port, is this
+// machine.
+func IsLoopback(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// isLoopbackAddr reports whether a connection leads to this machine.
+func isLoopbackAddr(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
