@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { connectBackend, hasHost } from "./client";
 import { BackendError, decodeError } from "./fault";
-import { getText, postText } from "./text";
+import { getText, postText, type TextUpdate } from "./text";
 
 function host(documents: Record<string, (...args: readonly unknown[]) => Promise<unknown>>): object {
   return { go: { api: { Documents: documents } } };
@@ -131,7 +131,7 @@ describe("text transfer", () => {
 
   it("sends page, version and endings in the query", async () => {
     const calls: unknown[] = [];
-    const update = {
+    const update: TextUpdate = {
       page: 3,
       version: 9,
       text: "a\nb\n",

@@ -5,6 +5,7 @@ import type {
   DocumentsService,
   DocumentsState,
   Draft,
+  Ending,
   EndingRun,
   EventType,
   Listing,
@@ -48,7 +49,7 @@ interface Open {
   version: number;
   text: string;
   /** The ending of each break, in order. */
-  endings: readonly string[];
+  endings: readonly Ending[];
   /** What is on disk as far as this document knows; null for untitled. */
   saved: string | null;
   anchor: number;
@@ -149,6 +150,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
       throw new BackendError("changed_on_disk", doc.name);
     }
     const raw = joinEndings(doc.text, doc.endings);
+    const written = disk.get(path) !== raw;
     disk.set(path, raw);
     doc.path = path;
     doc.name = baseName(path);
@@ -157,6 +159,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
       document: describe(doc),
       savedAtMs: config.now(),
       bytes: new TextEncoder().encode(raw).length,
+      written,
       fallback: false,
       recoveryPath: "",
     };
@@ -171,9 +174,11 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     New: async () => describe(add("", "", null)),
     Open: async (path) => describe(openPath(path)),
     OpenDialog: async () => (dialogs.files ?? []).map((path) => describe(openPath(path))),
-    Close: async (asked, id) => {
+    Close: async (asked, id, discard) => {
       checkPage(asked);
-      find(id);
+      if (isDirty(find(id)) && !discard) {
+        throw new BackendError("busy");
+      }
       open.delete(id);
       if (current === id) {
         current = [...open.keys()].at(-1) ?? "";
@@ -238,8 +243,8 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     },
     Quit: async (asked, discard) => {
       checkPage(asked);
-      if (!discard && [...open.values()].some(isDirty)) {
-        throw new BackendError("busy");
+      if (discard) {
+        open.clear();
       }
       quit = true;
     },
@@ -312,7 +317,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
 function applyChange(doc: Open, change: Change): void {
   const inserted = change.endings.flatMap((run) => Array.from({ length: run.count }, () => run.ending));
   let text = "";
-  const endings: string[] = [];
+  const endings: Ending[] = [];
   let at = 0;
   let breaks = 0;
   const keep = (to: number): void => {
@@ -364,8 +369,8 @@ function isDirty(doc: Open): boolean {
   return joinEndings(doc.text, doc.endings) !== (doc.saved ?? "");
 }
 
-function splitEndings(raw: string): { text: string; endings: string[] } {
-  const endings: string[] = [];
+function splitEndings(raw: string): { text: string; endings: Ending[] } {
+  const endings: Ending[] = [];
   const text = raw.replace(/\r\n|\r|\n/g, (found) => {
     endings.push(found === "\n" ? "lf" : found === "\r" ? "cr" : "crlf");
     return "\n";
@@ -382,8 +387,8 @@ function joinEndings(text: string, endings: readonly string[]): string {
   });
 }
 
-function runs(endings: readonly string[]): readonly EndingRun[] {
-  const out: { ending: string; count: number }[] = [];
+function runs(endings: readonly Ending[]): readonly EndingRun[] {
+  const out: { ending: Ending; count: number }[] = [];
   for (const ending of endings) {
     const last = out.at(-1);
     if (last?.ending === ending) {
@@ -395,9 +400,10 @@ function runs(endings: readonly string[]): readonly EndingRun[] {
   return out;
 }
 
-function majority(endings: readonly string[]): string {
-  const count = (ending: string): number => endings.filter((e) => e === ending).length;
-  return ["lf", "crlf", "cr"].reduce((best, next) => (count(next) > count(best) ? next : best));
+function majority(endings: readonly Ending[]): Ending {
+  const count = (ending: Ending): number => endings.filter((e) => e === ending).length;
+  const all: readonly Ending[] = ["lf", "crlf", "cr"];
+  return all.reduce((best, next) => (count(next) > count(best) ? next : best));
 }
 
 function countBreaks(text: string): number {

@@ -94,7 +94,7 @@ describe("fake documents", () => {
     const state = await backend.documents.Attach();
     expect(state.page).toBe(page + 1);
     expect(pages).toMatchObject([{ type: "page.attached", payload: { page: page + 1 } }]);
-    await expect(backend.documents.Close(page, doc.id)).rejects.toMatchObject({ code: "busy" });
+    await expect(backend.documents.Close(page, doc.id, false)).rejects.toMatchObject({ code: "busy" });
   });
 
   it("restores a draft as unsaved text", async () => {
@@ -114,13 +114,19 @@ describe("fake documents", () => {
     expect((await backend.documents.Attach()).drafts).toEqual([]);
   });
 
-  it("quits only when nothing is unsaved, or when that is to be thrown away", async () => {
+  it("closes unsaved text only when it is to be thrown away", async () => {
     const { backend, page, doc } = await opened();
-    const update = { page, version: 2, text: "x", endings: [] };
-    await backend.postText(doc.textUrl, update);
-    await expect(backend.documents.Quit(page, false)).rejects.toMatchObject({ code: "busy" });
+    await backend.postText(doc.textUrl, { page, version: 2, text: "x", endings: [] });
+    await expect(backend.documents.Close(page, doc.id, false)).rejects.toMatchObject({ code: "busy" });
+    await backend.documents.Close(page, doc.id, true);
+    expect((await backend.documents.Attach()).documents).toEqual([]);
+  });
+
+  it("quits", async () => {
+    const { backend, page } = await opened();
+    await expect(backend.documents.Quit(page + 1, false)).rejects.toMatchObject({ code: "busy" });
     expect(backend.hasQuit()).toBe(false);
-    await backend.documents.Quit(page, true);
+    await backend.documents.Quit(page, false);
     expect(backend.hasQuit()).toBe(true);
   });
 });
