@@ -1,0 +1,139 @@
+import type { FaultCode, FaultInfo } from "../backend";
+import { type MessageKey, t } from "../i18n";
+import type { NoticeKind } from "./notice";
+
+/** The next steps that failures offer. Who shows a failure does those that can be done there. */
+export type FaultAction =
+  | "addProvider"
+  | "addKey"
+  | "replaceKey"
+  | "chooseModel"
+  | "chooseOtherModel"
+  | "useOtherModel"
+  | "useLargerModel"
+  | "retry"
+  | "openBilling"
+  | "openSettings"
+  | "networkSettings"
+  | "editRequest"
+  | "shorten"
+  | "continue"
+  | "continueRun"
+  | "restart"
+  | "regenerate"
+  | "saveElsewhere"
+  | "keepUntilQuit"
+  | "lookAgain"
+  | "keepMine"
+  | "openFolder"
+  | "dismiss";
+
+/** A failure in a person's words. */
+export interface FaultText {
+  /** What happened. */
+  readonly title: string;
+  /** What holds, or what to do. */
+  readonly text: string;
+  readonly kind: NoticeKind;
+  /** Next steps, the best first; never empty. */
+  readonly actions: readonly FaultAction[];
+}
+
+/** What is known of a failure besides its code. */
+export type FaultFacts = Pick<FaultInfo, "detail" | "retryAfterMs"> & {
+  readonly code: FaultCode;
+  /** The provider's name; absent when none is concerned. */
+  readonly provider?: string | undefined;
+};
+
+interface Row {
+  readonly title: MessageKey;
+  readonly text: MessageKey;
+  readonly kind: NoticeKind;
+  readonly actions: readonly FaultAction[];
+}
+
+/** Says a failure in the language of the interface. */
+export function describeFault(fault: FaultFacts): FaultText {
+  const row = rows[fault.code];
+  const params = {
+    provider: fault.provider ?? t("faults.provider"),
+    detail: fault.detail,
+    seconds: Math.ceil(fault.retryAfterMs / 1000),
+  };
+  return { title: t(row.title, params), text: t(row.text, params), kind: row.kind, actions: row.actions };
+}
+
+/** The label of a next step. */
+export function faultActionLabel(action: FaultAction): string {
+  return t(`action.${action}`);
+}
+
+function row<C extends FaultCode>(code: C, kind: NoticeKind, ...actions: readonly FaultAction[]): Row {
+  return {
+    title: `faults.${code}.title`,
+    text: `faults.${code}.text`,
+    kind,
+    actions: [...actions, "dismiss"],
+  };
+}
+
+/** Every code: one that is missing is a compile error. */
+const rows: Readonly<Record<FaultCode, Row>> = {
+  no_provider: row("no_provider", "plain", "addProvider"),
+  no_key: row("no_key", "plain", "addKey"),
+  bad_key: row("bad_key", "bad", "replaceKey", "useOtherModel"),
+  no_permission: row("no_permission", "bad", "chooseOtherModel"),
+  model_not_found: row("model_not_found", "bad", "chooseModel"),
+  unsupported_by_model: row("unsupported_by_model", "warn", "chooseOtherModel"),
+  rate_limited: row("rate_limited", "warn", "retry", "useOtherModel"),
+  quota: row("quota", "bad", "openBilling", "useOtherModel"),
+  context_too_long: row("context_too_long", "warn", "shorten", "useLargerModel"),
+  cut_off: row("cut_off", "warn", "continue", "regenerate"),
+  refused: row("refused", "plain", "editRequest"),
+  bad_request: row("bad_request", "bad", "openSettings", "retry"),
+  provider_error: row("provider_error", "bad", "retry", "useOtherModel"),
+  overloaded: row("overloaded", "warn", "retry", "useOtherModel"),
+  not_an_api: row("not_an_api", "bad", "openSettings"),
+  protocol_error: row("protocol_error", "bad", "openSettings", "retry"),
+  stream_cut: row("stream_cut", "bad", "retry"),
+  stalled: row("stalled", "bad", "retry"),
+  timeout: row("timeout", "bad", "retry"),
+  offline: row("offline", "plain", "retry"),
+  dns: row("dns", "bad", "openSettings", "retry"),
+  connection_refused: row("connection_refused", "bad", "openSettings", "retry"),
+  tls: row("tls", "bad", "openSettings"),
+  proxy: row("proxy", "bad", "networkSettings", "retry"),
+  proxy_auth: row("proxy_auth", "bad", "networkSettings"),
+  runner_gone: row("runner_gone", "bad", "continueRun", "restart", "retry"),
+  store_failed: row("store_failed", "bad", "restart"),
+  disk_full: row("disk_full", "bad", "saveElsewhere"),
+  busy: row("busy", "plain", "retry"),
+  cancelled: row("cancelled", "plain"),
+  interrupted: row("interrupted", "warn", "continueRun", "retry"),
+  command_conflict: row("command_conflict", "bad", "retry"),
+  stale_approval: row("stale_approval", "plain"),
+  keyring_missing: row("keyring_missing", "warn", "keepUntilQuit", "lookAgain"),
+  keyring_locked: row("keyring_locked", "warn", "lookAgain", "keepUntilQuit"),
+  keyring_timeout: row("keyring_timeout", "warn", "lookAgain", "keepUntilQuit"),
+  key_malformed: row("key_malformed", "bad", "replaceKey"),
+  not_granted: row("not_granted", "bad", "openFolder"),
+  outside_workspace: row("outside_workspace", "bad", "openFolder"),
+  not_found: row("not_found", "bad", "saveElsewhere"),
+  exists: row("exists", "warn", "saveElsewhere"),
+  changed_on_disk: row("changed_on_disk", "warn", "keepMine"),
+  read_only: row("read_only", "bad", "saveElsewhere"),
+  too_large: row("too_large", "warn"),
+  unsupported_encoding: row("unsupported_encoding", "warn"),
+  reserved_name: row("reserved_name", "warn", "saveElsewhere"),
+  not_a_file: row("not_a_file", "bad"),
+  stale: row("stale", "plain", "regenerate"),
+  unknown_base: row("unknown_base", "plain", "regenerate"),
+  not_in_document: row("not_in_document", "plain", "regenerate"),
+  ambiguous: row("ambiguous", "plain", "regenerate"),
+  empty_old_text: row("empty_old_text", "plain", "regenerate"),
+  no_change: row("no_change", "plain", "editRequest"),
+  overlap: row("overlap", "plain", "regenerate"),
+  invalid_input: row("invalid_input", "bad", "retry"),
+  internal: row("internal", "bad", "retry"),
+};

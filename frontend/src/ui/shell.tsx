@@ -1,0 +1,187 @@
+import type { Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { t } from "../i18n";
+import { Icon } from "./icon";
+import { type Layout, widths } from "./layout";
+
+/** Props of Shell. */
+export interface ShellProps {
+  readonly layout: Layout;
+  /** The sidebar's content; null for a window without one, as on the first run. */
+  readonly sidebar: ComponentChildren | null;
+  /** The tabs. */
+  readonly strip: ComponentChildren;
+  /** Notices above the text. */
+  readonly above: ComponentChildren;
+  /** What stands in the middle: the text, the settings, or neither. */
+  readonly children: ComponentChildren;
+  /** The panel's content; null when there is no panel. */
+  readonly panel: ComponentChildren | null;
+  readonly status: ComponentChildren;
+  /** The toast, over the bottom of the middle. */
+  readonly toast: ComponentChildren;
+}
+
+/** The window's grid: sidebar, middle column, panel. */
+export function Shell({ layout, sidebar, strip, above, children, panel, status, toast }: ShellProps) {
+  const sidebarShown = sidebar !== null && layout.sidebarOpen.value;
+  const panelShown = panel !== null && layout.panelOpen.value;
+  useNarrow(layout);
+  return (
+    <div class="win">
+      {sidebarShown && (
+        <nav
+          class="side"
+          data-part="sidebar"
+          aria-label={t("window.sidebar")}
+          style={
+            layout.sidebarWidth.value === null
+              ? undefined
+              : { "--side-now": `${layout.sidebarWidth.value}px` }
+          }
+        >
+          {sidebar}
+          <Splitter
+            label={t("window.sidebarWidth")}
+            width={layout.sidebarWidth}
+            limits={widths.sidebar}
+            grows={1}
+          />
+        </nav>
+      )}
+      <main class="mid">
+        <header class="bar" data-part="strip">
+          {!sidebarShown && <span class="lights" aria-hidden="true" />}
+          {sidebar !== null && !sidebarShown && (
+            <button
+              type="button"
+              class="ib"
+              aria-label={t("window.showSidebar")}
+              title={t("window.showSidebar")}
+              onClick={() => {
+                layout.sidebarOpen.value = true;
+              }}
+            >
+              <Icon name="panel-left" />
+            </button>
+          )}
+          {strip}
+          <span class="grow" />
+          {panel !== null && (
+            <button
+              type="button"
+              class="ib"
+              aria-label={t("window.panel")}
+              title={t("window.panel")}
+              aria-pressed={panelShown}
+              onClick={() => {
+                layout.panelOpen.value = !layout.panelOpen.value;
+              }}
+            >
+              <Icon name="message-square-text" />
+            </button>
+          )}
+        </header>
+        <div class="above">{above}</div>
+        {children}
+        {status}
+        {toast}
+      </main>
+      {panelShown && (
+        <>
+          {/* For the pointer; the panel's own cross and its key shut it too. */}
+          <div
+            class="panel-scrim"
+            aria-hidden="true"
+            onPointerDown={() => {
+              layout.panelOpen.value = false;
+            }}
+          />
+          <aside
+            class="panel"
+            data-part="panel"
+            aria-label={t("window.panel")}
+            style={
+              layout.panelWidth.value === null ? undefined : { "--panel-now": `${layout.panelWidth.value}px` }
+            }
+          >
+            {panel}
+            <Splitter
+              label={t("window.panelWidth")}
+              width={layout.panelWidth}
+              limits={widths.panel}
+              grows={-1}
+            />
+          </aside>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Under 900 px there is room for one side part: the sidebar shuts when the panel opens. */
+function useNarrow(layout: Layout): void {
+  const panelOpen = layout.panelOpen.value;
+  useEffect(() => {
+    if (panelOpen && window.matchMedia?.("(max-width: 899px)").matches) {
+      layout.sidebarOpen.value = false;
+    }
+  }, [panelOpen, layout]);
+}
+
+interface SplitterProps {
+  readonly label: string;
+  readonly width: Signal<number | null>;
+  readonly limits: { readonly usual: number; readonly min: number; readonly max: number };
+  /** 1 when the part grows towards the end of the line, −1 when towards its start. */
+  readonly grows: 1 | -1;
+}
+
+/** The edge of a side part: drawn with the pointer, or with the arrow keys; a double click undoes it. */
+function Splitter({ label, width, limits, grows }: SplitterProps) {
+  const start = useRef<{ readonly x: number; readonly width: number } | null>(null);
+  const now = width.value ?? limits.usual;
+  const set = (next: number): void => {
+    width.value = Math.round(Math.min(limits.max, Math.max(limits.min, next)));
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a separator that can be moved is no hr
+    <div
+      class="splitter"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={label}
+      aria-valuenow={now}
+      aria-valuemin={limits.min}
+      aria-valuemax={limits.max}
+      tabIndex={0}
+      onPointerDown={(event) => {
+        start.current = { x: event.clientX, width: event.currentTarget.parentElement?.offsetWidth ?? now };
+        event.currentTarget.setPointerCapture?.(event.pointerId);
+        event.preventDefault();
+      }}
+      onPointerMove={(event) => {
+        if (start.current !== null) {
+          set(start.current.width + grows * (event.clientX - start.current.x));
+        }
+      }}
+      onLostPointerCapture={() => {
+        start.current = null;
+      }}
+      onPointerUp={() => {
+        start.current = null;
+      }}
+      onDblClick={() => {
+        width.value = null;
+      }}
+      onKeyDown={(event) => {
+        const step = event.key === "ArrowRight" ? 16 : event.key === "ArrowLeft" ? -16 : 0;
+        if (step !== 0) {
+          event.preventDefault();
+          set(now + grows * step);
+        }
+      }}
+    />
+  );
+}

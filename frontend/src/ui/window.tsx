@@ -1,0 +1,379 @@
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { Component, type ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { WorkspaceInfo } from "../backend";
+import { t } from "../i18n";
+import type { CommandBoard } from "./board";
+import { DialogHost, type Dialogs } from "./dialog";
+import { Icon } from "./icon";
+import type { Layout } from "./layout";
+import { isModalOpen } from "./modal";
+import { Palette } from "./palette";
+import { SettingsNav, SettingsPage, type SettingsSection } from "./settings";
+import type { SettingsStore } from "./settings-store";
+import { Shell } from "./shell";
+import { FirstRun, NothingOpen, Plate } from "./start";
+import { StatusBar, type StatusView } from "./status";
+import { Tabs, type TabView } from "./tabs";
+import { ToastHost, type Toasts } from "./toast";
+import { TreeView } from "./tree";
+import type { Tree } from "./tree-model";
+
+/** The id of the settings' tab, among the ids of documents. */
+export const settingsTab = "settings";
+
+/** Where the settings tab is: shut, behind a document, or in front. */
+export interface SettingsTab {
+  readonly open: Signal<boolean>;
+  readonly front: Signal<boolean>;
+  readonly section: Signal<SettingsSection>;
+  /** The provider that is shown; "" for the first. */
+  readonly provider: Signal<string>;
+}
+
+/** Makes a settings tab that is shut. */
+export function createSettingsTab(): SettingsTab {
+  return {
+    open: signal(false),
+    front: signal(false),
+    section: signal<SettingsSection>("general"),
+    provider: signal(""),
+  };
+}
+
+/** Opens the settings tab at a section, and shows a provider there. */
+export function showSettings(tab: SettingsTab, section?: SettingsSection, provider?: string): void {
+  tab.open.value = true;
+  tab.front.value = true;
+  if (section !== undefined) {
+    tab.section.value = section;
+  }
+  if (provider !== undefined) {
+    tab.provider.value = provider;
+  }
+}
+
+/** What the window needs of the open documents. `document/` has them; main.ts translates. */
+export interface DocumentsView {
+  readonly tabs: ReadonlySignal<readonly TabView[]>;
+  /** The id of the document in front; "" for none. */
+  readonly current: ReadonlySignal<string>;
+  readonly status: ReadonlySignal<StatusView | null>;
+  /** Puts the editor into the window, once; it stays there while the settings are in front. */
+  readonly mount: (host: HTMLElement) => void;
+  readonly focusText: () => void;
+  readonly open: (path: string) => void;
+  readonly select: (id: string) => void;
+  /** Closes a document, after asking about unsaved text. */
+  readonly close: (id: string) => void;
+}
+
+/** The places where AI shows itself. `ai/` fills them; ui knows nothing of it. */
+export interface Slots {
+  /** The content of the panel; null while there is none. */
+  readonly panel: Signal<(() => ComponentChildren) | null>;
+  /** Notices above the text. */
+  readonly above: Signal<(() => ComponentChildren) | null>;
+  /** What is being done, for the start of the status bar; "" for nothing. */
+  readonly run: Signal<string>;
+}
+
+/** Makes empty slots. */
+export function createSlots(): Slots {
+  return { panel: signal(null), above: signal(null), run: signal("") };
+}
+
+/** Everything the window shows. */
+export interface WindowModel {
+  readonly board: CommandBoard;
+  readonly layout: Layout;
+  readonly settings: SettingsStore;
+  readonly settingsTab: SettingsTab;
+  readonly dialogs: Dialogs;
+  readonly toasts: Toasts;
+  readonly workspace: ReadonlySignal<WorkspaceInfo>;
+  readonly tree: Tree;
+  readonly documents: DocumentsView;
+  readonly slots: Slots;
+  readonly onSample: () => void;
+  /** True when a newer page has taken over: nothing here can be used any more. */
+  readonly inert: ReadonlySignal<boolean>;
+  /** Loads the page anew, after it broke. */
+  readonly reload: () => void;
+}
+
+/** The window. A failure in drawing it is caught, and said. */
+export function Window({ model }: { readonly model: WindowModel }) {
+  return (
+    <Boundary reload={model.reload}>
+      {model.inert.value ? (
+        <Plate title={t("window.inert.title")} text={t("window.inert.text")} />
+      ) : (
+        <Whole model={model} />
+      )}
+    </Boundary>
+  );
+}
+
+function Whole({ model }: { readonly model: WindowModel }) {
+  const { layout, settings, documents, slots, board, dialogs, workspace } = model;
+  const tabs = documents.tabs.value;
+  const settingsFront = model.settingsTab.open.value && model.settingsTab.front.value;
+  const first = tabs.length === 0 && workspace.value.path === "" && !model.settingsTab.open.value;
+  const { settings: chosen, providers } = settings.state.value;
+  const platform = board.platform.value;
+  return (
+    <>
+      <Shell
+        layout={layout}
+        sidebar={first ? null : <Sidebar model={model} settingsFront={settingsFront} />}
+        strip={<Strip model={model} settingsFront={settingsFront} />}
+        above={settingsFront ? null : slots.above.value?.()}
+        panel={slots.panel.value?.() ?? null}
+        status={
+          settingsFront ? null : (
+            <StatusBar
+              view={documents.status.value}
+              run={slots.run.value}
+              language={chosen.language}
+              theme={chosen.theme}
+              onLanguage={(language) => void settings.update({ language })}
+              onTheme={(theme) => void settings.update({ theme })}
+            />
+          )
+        }
+        toast={<ToastHost toasts={model.toasts} />}
+      >
+        <EditorSlot documents={documents} hidden={settingsFront || tabs.length === 0} />
+        {settingsFront && (
+          <div class="slot" id="front" data-part="text">
+            <SettingsPage
+              settings={settings}
+              dialogs={dialogs}
+              section={model.settingsTab.section.value}
+              provider={model.settingsTab.provider.value}
+              onProvider={(id) => {
+                model.settingsTab.provider.value = id;
+              }}
+            />
+          </div>
+        )}
+        {!settingsFront && tabs.length === 0 && (
+          <div class="slot" data-part="text">
+            {first ? (
+              <FirstRun
+                board={board}
+                aiOff={providers.length === 0}
+                onSample={model.onSample}
+                onAddProvider={() => showSettings(model.settingsTab, "providers")}
+              />
+            ) : (
+              <NothingOpen board={board} />
+            )}
+          </div>
+        )}
+      </Shell>
+      {layout.paletteOpen.value && (
+        <Palette
+          board={board}
+          onClose={() => {
+            layout.paletteOpen.value = false;
+          }}
+        />
+      )}
+      <DialogHost dialogs={dialogs} platform={platform} />
+    </>
+  );
+}
+
+function Sidebar({ model, settingsFront }: { readonly model: WindowModel; readonly settingsFront: boolean }) {
+  const { layout, settingsTab: tab } = model;
+  return (
+    <>
+      <div class="bar">
+        <span class="lights" aria-hidden="true" />
+        <span class="grow" />
+        {!settingsFront && (
+          <button
+            type="button"
+            class="ib"
+            aria-label={t("window.hideSidebar")}
+            title={t("window.hideSidebar")}
+            onClick={() => {
+              layout.sidebarOpen.value = false;
+            }}
+          >
+            <Icon name="panel-left" />
+          </button>
+        )}
+      </div>
+      {settingsFront ? (
+        <SettingsNav
+          section={tab.section.value}
+          onSection={(section) => {
+            tab.section.value = section;
+          }}
+        />
+      ) : (
+        <Files model={model} />
+      )}
+    </>
+  );
+}
+
+function Files({ model }: { readonly model: WindowModel }) {
+  const { workspace, documents, board, tree } = model;
+  const { path, name } = workspace.value;
+  const tabs = documents.tabs.value;
+  const current = tabs.find((tab) => tab.id === documents.current.value)?.path ?? "";
+  const unsaved = new Set(tabs.filter((tab) => tab.dirty).map((tab) => tab.path));
+  return (
+    <>
+      <div class="seg" role="tablist">
+        <button type="button" role="tab" aria-selected={true} aria-controls="side-files">
+          {t("tree.files")}
+        </button>
+      </div>
+      <div class="side-view" role="tabpanel" id="side-files" aria-label={t("tree.files")}>
+        <div class="side-head">
+          <span class="grow clip" title={path || undefined}>
+            {name || t("tree.noFolder.title")}
+          </span>
+          <button
+            type="button"
+            class="ib sm"
+            aria-label={t("tree.newDocument")}
+            title={t("tree.newDocument")}
+            onClick={() => board.run("file.new")}
+          >
+            <Icon name="plus" />
+          </button>
+        </div>
+        <div class="side-body scrolls">
+          {path === "" ? (
+            <div class="empty">
+              <span>{t("tree.noFolder.text")}</span>
+              <button type="button" class="btn" onClick={() => board.run("file.openFolder")}>
+                {t("start.openFolder")}
+              </button>
+            </div>
+          ) : (
+            <TreeView tree={tree} label={name} current={current} unsaved={unsaved} onOpen={documents.open} />
+          )}
+        </div>
+      </div>
+      <div class="side-foot">
+        <button
+          type="button"
+          class="ib"
+          aria-label={t("window.settings")}
+          title={t("window.settings")}
+          onClick={() => board.run("app.settings")}
+        >
+          <Icon name="settings" />
+        </button>
+      </div>
+    </>
+  );
+}
+
+function Strip({ model, settingsFront }: { readonly model: WindowModel; readonly settingsFront: boolean }) {
+  const { documents, settingsTab: tab } = model;
+  const settingsView: TabView = {
+    id: settingsTab,
+    name: t("window.settings"),
+    path: "",
+    dirty: false,
+    readOnly: false,
+    conflict: false,
+    missing: false,
+  };
+  const tabs = tab.open.value ? [...documents.tabs.value, settingsView] : documents.tabs.value;
+  if (tabs.length === 0) {
+    return null;
+  }
+  return (
+    <Tabs
+      tabs={tabs}
+      current={settingsFront ? settingsTab : documents.current.value}
+      controls="front"
+      onSelect={(id, focusText) => {
+        tab.front.value = id === settingsTab;
+        if (id !== settingsTab) {
+          documents.select(id);
+          if (focusText) {
+            documents.focusText();
+          }
+        }
+      }}
+      onClose={(id) => {
+        if (id === settingsTab) {
+          tab.open.value = false;
+          tab.front.value = false;
+        } else {
+          documents.close(id);
+        }
+      }}
+    />
+  );
+}
+
+function EditorSlot({ documents, hidden }: { readonly documents: DocumentsView; readonly hidden: boolean }) {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (host.current !== null) {
+      documents.mount(host.current);
+    }
+  }, [documents]);
+  return (
+    <div
+      class="slot"
+      id={hidden ? undefined : "front"}
+      role="tabpanel"
+      aria-label={t("window.text")}
+      data-part={hidden ? undefined : "text"}
+      hidden={hidden}
+      ref={host}
+    />
+  );
+}
+
+/** Runs the page's keymap: presses that nothing on the way has used. Returns what takes it off. */
+export function listenForKeys(target: EventTarget, board: CommandBoard): () => void {
+  const onKeyDown = (event: Event): void => {
+    if (event instanceof KeyboardEvent && !event.defaultPrevented && !isModalOpen() && board.press(event)) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  };
+  target.addEventListener("keydown", onKeyDown);
+  return () => target.removeEventListener("keydown", onKeyDown);
+}
+
+/** Catches what goes wrong while drawing: the text is safe with the host, and that is said. */
+class Boundary extends Component<
+  { readonly reload: () => void; readonly children: ComponentChildren },
+  { readonly broken: boolean }
+> {
+  override state = { broken: false };
+
+  static override getDerivedStateFromError(): { readonly broken: boolean } {
+    return { broken: true };
+  }
+
+  override componentDidCatch(error: unknown): void {
+    console.error(error);
+  }
+
+  override render() {
+    return this.state.broken ? (
+      <Plate
+        title={t("window.broken.title")}
+        text={t("window.broken.text")}
+        action={{ label: t("window.broken.reload"), run: this.props.reload }}
+      />
+    ) : (
+      this.props.children
+    );
+  }
+}
