@@ -1,42 +1,149 @@
 package api
 
-import "galley/backend/agent/core"
+import (
+	"context"
+	"log/slog"
 
-// Agent is the bound service.
-type Agent struct{}
+	"galley/backend/agent/core"
+	"galley/backend/agent/host"
+	"galley/backend/agent/wire"
+	"galley/backend/document"
+	"galley/backend/fault"
+	"galley/backend/settings"
+	"galley/backend/text"
+)
 
-// Attach is not wired yet.
+// maxInstruction bounds what a person types into the rewrite box, in bytes.
+const maxInstruction = 32 << 10
+
+// Agent is the bound service of runs and proposals.
+type Agent struct {
+	host     *host.Host
+	docs     *document.Set
+	settings *settings.Store
+	// promptDir is where a person's own prompts lie.
+	promptDir string
+	ctx       func() context.Context
+	log       *slog.Logger
+}
+
+// Attach returns sessions, runs and open proposals at a cursor. Without a
+// Runner it returns the Runner's state and nothing else: the page attaches
+// again when the Runner is ready.
 func (s *Agent) Attach(afterSeq int64) (AgentState, error) {
-	var r AgentState
-	return r, nil
+	return call(s.log, "attach agent", func() (AgentState, error) {
+		out := AgentState{
+			Cursor: afterSeq, Runner: runnerStateOf(s.host.Runner()),
+			Sessions: []core.Session{}, Runs: []core.Run{}, Proposals: []core.Proposal{},
+		}
+		state, err := s.host.State(s.ctx())
+		if fault.CodeOf(err) == fault.RunnerGone || fault.CodeOf(err) == fault.StoreFailed {
+			return out, nil
+		}
+		if err != nil {
+			return AgentState{}, err
+		}
+		out.Cursor, out.Sessions, out.Runs, out.Proposals = state.Seq, state.Sessions, state.Runs, state.Proposals
+		return out, nil
+	})
 }
 
-// SubmitRewrite is not wired yet.
+// SubmitRewrite has the selection of a document rewritten. It returns when the
+// run is committed.
 func (s *Agent) SubmitRewrite(req RewriteRequest) (RunRef, error) {
-	var r RunRef
-	return r, nil
+	return call(s.log, "submit rewrite", func() (RunRef, error) {
+		r, err := s.rewriteOf(req)
+		if err != nil {
+			return RunRef{}, err
+		}
+		res, err := s.host.SubmitRewrite(s.ctx(), r)
+		return RunRef{RunID: string(res.RunID), SessionID: string(res.SessionID)}, err
+	})
 }
 
-// Cancel is not wired yet.
+func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
+	const op = "submit rewrite"
+	if req.CommandID == "" || len(req.CommandID) > 100 || len(req.Instruction) > maxInstruction {
+		return host.Rewrite{}, fault.New(fault.InvalidInput, op, nil)
+	}
+	p, ok := s.settings.Provider(req.ProviderID)
+	if !ok {
+		return host.Rewrite{}, fault.New(fault.NoProvider, op, nil)
+	}
+	prompt, err := promptOf(s.promptDir, req.Preset)
+	if err != nil {
+		return host.Rewrite{}, err
+	}
+	snap, err := s.docs.Snapshot(req.DocumentID, req.Version)
+	if err != nil {
+		return host.Rewrite{}, err
+	}
+	if snap.ReadOnly != "" {
+		return host.Rewrite{}, fault.New(fault.ReadOnly, op, nil)
+	}
+	if req.From < 0 || req.From > req.To || req.To > text.Length(snap.Text) {
+		return host.Rewrite{}, fault.New(fault.InvalidInput, op, nil)
+	}
+	model := req.Model
+	if model == "" {
+		model = p.Model
+	}
+	return host.Rewrite{
+		CommandID: core.CommandID(req.CommandID),
+		Snapshot: core.Snapshot{
+			DocURI: snap.URI, BaseVersion: snap.Version, Digest: snap.Digest, Text: snap.Text,
+			Selection: core.Range{From: req.From, To: req.To},
+		},
+		Input: wire.RewriteInput{
+			Preset: req.Preset, Prompt: prompt, Instruction: req.Instruction, Language: req.Language,
+		},
+		Model:      core.ModelRef{ProviderID: p.ID, Model: model},
+		Provider:   configOf(p),
+		Supersedes: core.ProposalID(req.Supersedes),
+	}, nil
+}
+
+// Cancel asks a run to stop; the receipt is stored.
 func (s *Agent) Cancel(req CancelRequest) (CancelReceipt, error) {
-	var r CancelReceipt
-	return r, nil
+	return call(s.log, "cancel run", func() (CancelReceipt, error) {
+		r, err := s.host.Cancel(s.ctx(), core.CommandID(req.CommandID), core.RunID(req.RunID))
+		return CancelReceipt{RunID: string(r.RunID), Receipt: r.Receipt, State: string(r.State)}, err
+	})
 }
 
-// Decide is not wired yet.
+// Decide records what a person decided on hunks.
 func (s *Agent) Decide(req DecideRequest) (DecideResult, error) {
-	var r DecideResult
-	return r, nil
+	return call(s.log, "decide proposal", func() (DecideResult, error) {
+		state, err := s.host.Decide(s.ctx(), wire.ProposalDecideParams{
+			CommandID: core.CommandID(req.CommandID), ProposalID: core.ProposalID(req.ProposalID),
+			Hunks: req.Hunks, AppliedVersion: req.AppliedVersion,
+		})
+		return DecideResult{State: string(state)}, err
+	})
 }
 
-// Proposal is not wired yet.
+// Proposal returns a proposal with its body.
 func (s *Agent) Proposal(id string) (core.Proposal, error) {
-	var r core.Proposal
-	return r, nil
+	return call(s.log, "get proposal", func() (core.Proposal, error) {
+		return s.host.Proposal(s.ctx(), core.ProposalID(id))
+	})
 }
 
-// RestartRunner is not wired yet.
+// RestartRunner starts the Runner anew, also after it was given up.
 func (s *Agent) RestartRunner() (RunnerState, error) {
-	var r RunnerState
-	return r, nil
+	return call(s.log, "restart runner", func() (RunnerState, error) { return runnerStateOf(s.host.Restart()), nil })
+}
+
+func runnerStateOf(r host.Runner) RunnerState {
+	return RunnerState{Status: string(r.Status), Code: string(r.Code), PID: r.PID, Restarts: r.Restarts}
+}
+
+// configOf is a provider as the Runner gets it: without its secret, which it
+// asks for by reference when a request is about to be made.
+func configOf(p settings.Provider) wire.ProviderConfig {
+	c := wire.ProviderConfig{ID: p.ID, Name: p.Name, Kind: p.Kind, Profile: p.Profile, BaseURL: p.BaseURL}
+	if p.Kind != settings.KindMock {
+		c.CredentialRef = p.ID
+	}
+	return c
 }

@@ -15,7 +15,7 @@ type Documents struct {
 	gestures gestures
 	emitter  *Emitter
 	ctx      func() context.Context
-	quit     func(discard bool)
+	quit     func()
 	log      *slog.Logger
 }
 
@@ -179,7 +179,7 @@ func (s *Documents) Quit(page int64, discard bool) error {
 				}
 			}
 		}
-		s.quit(discard)
+		s.quit()
 		return nil
 	})
 }

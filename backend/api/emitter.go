@@ -118,6 +118,14 @@ func withoutBody(ev core.Event) (any, error) {
 	}
 }
 
+// Gap leaves a gap in the numbers before the next message, upon which the page
+// fetches the state anew.
+func (e *Emitter) Gap() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.n++
+}
+
 // EmitPreview queues streamed text.
 func (e *Emitter) EmitPreview(p core.Preview) {
 	e.add(Message{Envelope: Envelope{Type: "preview", RunID: string(p.RunID)}, Payload: p})

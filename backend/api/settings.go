@@ -1,48 +1,175 @@
 package api
 
-import "galley/backend/settings"
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
 
-// Settings is the bound service.
-type Settings struct{}
+	"galley/backend/agent/host"
+	"galley/backend/agent/wire"
+	"galley/backend/credential"
+	"galley/backend/fault"
+	"galley/backend/provider"
+	"galley/backend/settings"
+)
 
-// Get is not wired yet.
+// Settings is the bound service of settings, providers and keys. A key can be
+// stored and deleted; no method returns one (K4).
+type Settings struct {
+	store   *settings.Store
+	home    settings.Home
+	keys    *credential.Store
+	host    *host.Host
+	emitter *Emitter
+	// relabel shows the native menu in the page's words.
+	relabel func([]MenuLabel)
+	version string
+	ctx     func() context.Context
+	log     *slog.Logger
+}
+
+// Get returns everything the settings tab shows.
 func (s *Settings) Get() (SettingsState, error) {
-	var r SettingsState
-	return r, nil
+	return call(s.log, "get settings", func() (SettingsState, error) { return s.state(s.ctx()), nil })
 }
 
-// Update is not wired yet.
+// Update stores the person's choices.
 func (s *Settings) Update(next settings.Settings) (SettingsState, error) {
-	var r SettingsState
-	return r, nil
+	return s.changed("update settings", func(context.Context) error { return s.store.Update(next) })
 }
 
-// SaveProvider is not wired yet.
+// SaveProvider adds a provider (an empty id) or changes one.
 func (s *Settings) SaveProvider(p settings.Provider) (SettingsState, error) {
-	var r SettingsState
-	return r, nil
+	return s.changed("save provider", func(context.Context) error {
+		_, err := s.store.SaveProvider(p)
+		return err
+	})
 }
 
-// DeleteProvider is not wired yet.
+// DeleteProvider deletes a provider and its key. The key goes first, so that
+// none is left behind that nothing shows.
 func (s *Settings) DeleteProvider(id string) (SettingsState, error) {
-	var r SettingsState
-	return r, nil
+	return s.changed("delete provider", func(ctx context.Context) error {
+		if err := s.keys.Delete(ctx, id); err != nil && fault.CodeOf(err) != fault.KeyringMissing {
+			return err
+		}
+		return s.store.DeleteProvider(id)
+	})
 }
 
-// SetKey is not wired yet.
+// SetKey stores a key. Without a keyring it is keyring_missing and nothing is
+// stored; the person may then choose memory or file (K5).
 func (s *Settings) SetKey(req SetKeyRequest) (SettingsState, error) {
-	var r SettingsState
-	return r, nil
+	return s.changed("set key", func(ctx context.Context) error {
+		if _, ok := s.store.Provider(req.ProviderID); !ok {
+			return fault.New(fault.NoProvider, "set key", nil)
+		}
+		return s.keys.Set(ctx, req.ProviderID, credential.NewSecret(req.Key), credential.Place(req.Place))
+	})
 }
 
-// DeleteKey is not wired yet.
+// DeleteKey deletes a key wherever it is.
 func (s *Settings) DeleteKey(providerID string) (SettingsState, error) {
-	var r SettingsState
-	return r, nil
+	return s.changed("delete key", func(ctx context.Context) error { return s.keys.Delete(ctx, providerID) })
 }
 
-// TestProvider is not wired yet.
+// TestProvider makes the smallest request to a provider and lists its models.
 func (s *Settings) TestProvider(id string) (TestResult, error) {
-	var r TestResult
-	return r, nil
+	return call(s.log, "test provider", func() (TestResult, error) {
+		p, ok := s.store.Provider(id)
+		if !ok {
+			return TestResult{}, fault.New(fault.NoProvider, "test provider", nil)
+		}
+		r, err := s.host.TestProvider(s.ctx(), wire.ProviderTestParams{Provider: configOf(p), Model: p.Model})
+		models := r.Models
+		if models == nil {
+			models = []string{}
+		}
+		return TestResult{URL: r.URL, Models: models}, err
+	})
+}
+
+// SetMenu shows the native menu in the words of the page's language.
+func (s *Settings) SetMenu(labels []MenuLabel) error {
+	return do(s.log, "set menu", func() error {
+		if len(labels) > 200 {
+			return fault.New(fault.InvalidInput, "set menu", nil)
+		}
+		s.relabel(labels)
+		return nil
+	})
+}
+
+// changed runs a change and returns, and tells, the state after it.
+func (s *Settings) changed(op string, change func(context.Context) error) (SettingsState, error) {
+	return call(s.log, op, func() (SettingsState, error) {
+		if err := change(s.ctx()); err != nil {
+			return SettingsState{}, err
+		}
+		state := s.state(s.ctx())
+		s.emitter.Emit("settings.changed", state)
+		return state, nil
+	})
+}
+
+func (s *Settings) state(ctx context.Context) SettingsState {
+	found := s.store.Providers()
+	state := SettingsState{
+		Settings: s.store.Get(), Providers: make([]ProviderState, 0, len(found)),
+		Problems: s.store.Problems(), File: s.home.Settings(), KeptAside: s.store.KeptAside(),
+		Version: s.version, OS: runtime.GOOS,
+	}
+	if state.Problems == nil {
+		state.Problems = []string{}
+	}
+	for _, p := range found {
+		state.Providers = append(state.Providers, s.providerState(ctx, p))
+	}
+	return state
+}
+
+func (s *Settings) providerState(ctx context.Context, p settings.Provider) ProviderState {
+	out := ProviderState{Provider: p, Key: KeyState{Place: string(credential.None), Path: s.home.Credentials()}}
+	if p.Kind == settings.KindMock {
+		return out
+	}
+	out.NeedsKey = needsKey(p)
+	url, err := provider.ChatURL(p.BaseURL)
+	if err != nil {
+		out.Problem = string(fault.CodeOf(err))
+	}
+	out.URL = url
+	d, err := s.keys.Describe(ctx, p.ID)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.log.Info("key not described", "code", fault.CodeOf(err))
+	}
+	out.Key.Place, out.Key.Keyring, out.Key.StoredAtMs = string(d.Place), d.Keyring, d.StoredAtMs
+	return out
+}
+
+// needsKey says whether a provider cannot be used without a key. A server on
+// this machine, and one of a profile that runs there, may need none.
+func needsKey(p settings.Provider) bool {
+	if p.Kind == settings.KindMock || provider.ProfileOf(p.Profile).Local {
+		return false
+	}
+	return !provider.IsLocalURL(p.BaseURL)
+}
+
+// Key returns the key of a provider for the Runner, "" when it may go without.
+// It is the host's credential callback and not bound.
+func Key(ctx context.Context, store *settings.Store, keys *credential.Store, ref string) (string, error) {
+	p, ok := store.Provider(ref)
+	if !ok {
+		return "", fault.New(fault.NoProvider, "get key", nil)
+	}
+	secret, err := keys.Get(ctx, ref)
+	if err != nil {
+		if !needsKey(p) && fault.CodeOf(err) == fault.NoKey {
+			return "", nil
+		}
+		return "", err
+	}
+	return secret.Reveal(), nil
 }

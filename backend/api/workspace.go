@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"galley/backend/fault"
+	"galley/backend/settings"
 	"galley/backend/workspace"
 )
 
@@ -28,6 +29,7 @@ type Workspace struct {
 	openURL func(url string)
 	// sampleDir is where the sample folder lies.
 	sampleDir string
+	settings  *settings.Store
 	log       *slog.Logger
 }
 
@@ -45,11 +47,18 @@ func (s *Workspace) OpenDialog() (WorkspaceInfo, error) {
 	})
 }
 
-// OpenSample writes the sample folder if it is not there and opens it.
+// OpenSample writes the sample folder if it is not there and opens it. Where no
+// provider is chosen it chooses the offline one, which the sample speaks of.
 func (s *Workspace) OpenSample() (WorkspaceInfo, error) {
 	return call(s.log, "open sample", func() (WorkspaceInfo, error) {
 		if err := writeSample(s.sampleDir); err != nil {
 			return WorkspaceInfo{}, err
+		}
+		if now := s.settings.Get(); now.Provider == "" {
+			now.Provider = settings.Mock().ID
+			if err := s.settings.Update(now); err != nil {
+				return WorkspaceInfo{}, err
+			}
 		}
 		path, err := s.gestures.sample(s.sampleDir)
 		return workspaceOf(path), err

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"galley/backend/agent/core"
+	"galley/backend/agent/host"
+	"galley/backend/credential"
+	"galley/backend/document"
+	"galley/backend/settings"
+	"galley/backend/workspace"
+)
+
+// Config is what the window gives the back end.
+type Config struct {
+	Home    settings.Home
+	Log     *slog.Logger
+	Version string
+	// Send passes a message to the page; called from one goroutine.
+	Send    func(Message)
+	Dialogs Dialogs
+	OpenURL func(url string)
+	Relabel func([]MenuLabel)
+	// Quit ends the program without a question.
+	Quit func()
+}
+
+// Backend is everything behind the window, wired. Make one with [New], start it
+// when the window is there, end it with [Backend.Close].
+type Backend struct {
+	documents *Documents
+	workspace *Workspace
+	agent     *Agent
+	settings  *Settings
+
+	grants  *workspace.Grants
+	set     *document.Set
+	host    *host.Host
+	store   *settings.Store
+	emitter *Emitter
+	log     *slog.Logger
+
+	// ctx ends with the program.
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// New builds the back end. It reads the program's own files and nothing of the
+// person's (F11).
+func New(cfg Config) (*Backend, error) {
+	store, err := settings.Load(settings.Config{Home: cfg.Home})
+	if err != nil {
+		return nil, err
+	}
+	grants := workspace.NewGrants()
+	set, err := document.New(document.Config{Grants: grants, Home: cfg.Home.Dir, Log: cfg.Log})
+	if err != nil {
+		return nil, err
+	}
+	keys := credential.New(credential.Config{Home: cfg.Home.Dir})
+	b := &Backend{grants: grants, set: set, store: store, log: cfg.Log, emitter: NewEmitter(cfg.Send)}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.host, err = host.New(host.Config{
+		Home: cfg.Home.Dir, Logger: cfg.Log,
+		Credential: func(ctx context.Context, ref string) (string, error) { return Key(ctx, store, keys, ref) },
+		OnEvent:    b.onEvent, OnPreview: b.emitter.EmitPreview, OnResync: b.resync,
+		OnRunner: func(r host.Runner) { b.emitter.Emit("runner.changed", runnerStateOf(r)) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx := func() context.Context { return b.ctx }
+	by := gestures{dialogs: cfg.Dialogs, granter: grants}
+	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, log: cfg.Log}
+	b.workspace = &Workspace{grants: grants, gestures: by, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
+	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: cfg.Home.Prompts(), ctx: ctx, log: cfg.Log}
+	b.settings = &Settings{
+		store: store, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
+		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,
+	}
+	return b, nil
+}
+
+func (b *Backend) onEvent(e core.Event) {
+	if err := b.emitter.EmitEvent(e); err != nil {
+		// The page would wait for it for ever: let it fetch the state.
+		b.log.Error("event not passed on", "type", e.Type, "err", err)
+		b.resync()
+	}
+}
+
+// resync makes the page fetch the agent's state: it sees the gap by the message
+// after it.
+func (b *Backend) resync() {
+	b.emitter.Gap()
+	b.emitter.Emit("runner.changed", runnerStateOf(b.host.Runner()))
+}
+
+// Bound returns the services that the page can call.
+func (b *Backend) Bound() []any { return []any{b.documents, b.workspace, b.agent, b.settings} }
+
+// Grants is for the command line, which is a gesture of the person.
+func (b *Backend) Grants() *workspace.Grants { return b.grants }
+
+// Middleware is that of the asset server; see [Middleware].
+func (b *Backend) Middleware(nonce string) func(http.Handler) http.Handler {
+	return Middleware(nonce, b.set, b.log)
+}
+
+// OpenSample writes and opens the sample folder.
+func (b *Backend) OpenSample() error {
+	_, err := b.workspace.OpenSample()
+	return err
+}
+
+// OpenFile opens a granted file and puts it in front.
+func (b *Backend) OpenFile(path string) error {
+	info, err := b.set.Open(b.ctx, path)
+	if err != nil {
+		return err
+	}
+	b.emitter.Emit("document.opened", DocumentOpened{Document: documentOf(info)})
+	return nil
+}
+
+// Start begins to send to the page and starts the Runner.
+func (b *Backend) Start() {
+	b.wg.Go(func() { b.emitter.Run(b.ctx) })
+	b.host.Start()
+}
+
+// MenuInvoked passes the command of a native menu item to the page.
+func (b *Backend) MenuInvoked(command string) {
+	b.emitter.Emit("menu.invoked", MenuInvoked{Command: command})
+}
+
+// AskToClose reports whether something would be lost by ending now; the page
+// has then been asked what to do.
+func (b *Backend) AskToClose() bool {
+	ask := CloseRequested{Unsaved: []string{}, Runs: []string{}}
+	for _, info := range b.set.List() {
+		if info.Dirty {
+			ask.Unsaved = append(ask.Unsaved, info.ID)
+		}
+	}
+	for _, run := range b.host.ActiveRuns() {
+		ask.Runs = append(ask.Runs, string(run.ID))
+	}
+	if len(ask.Unsaved)+len(ask.Runs) == 0 {
+		return false
+	}
+	b.emitter.Emit("window.close_requested", ask)
+	return true
+}
+
+// Close keeps drafts of what is unsaved, has the Runner cancel and record what
+// runs, and ends. It waits until ctx ends; the error says what was not kept.
+func (b *Backend) Close(ctx context.Context) error {
+	err := b.set.Close(ctx)
+	b.host.Close(ctx)
+	b.cancel()
+	b.wg.Wait()
+	b.grants.Close()
+	return err
+}
