@@ -120,12 +120,17 @@ func staleGuards(ctx context.Context, conn *sql.Conn) ([]guard, error) {
 // Backup writes a consistent copy of the database to a path, while everything
 // goes on. What is at the path is replaced only when the copy is whole.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	conn, err := s.reader.Conn(ctx)
+	// The readers' own connections refuse every kind of writing, this one too.
+	db, err := openDB(s.cfg.Path, []string{"busy_timeout(5000)"}, "mode=ro")
 	if err != nil {
 		return openFault(err)
 	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return errors.Join(openFault(err), db.Close())
+	}
 	err = s.vacuumInto(ctx, conn, path)
-	return errors.Join(err, conn.Close())
+	return errors.Join(err, conn.Close(), db.Close())
 }
 
 func (s *Store) vacuumInto(ctx context.Context, conn *sql.Conn, path string) error {
