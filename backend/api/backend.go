@@ -40,6 +40,7 @@ type Backend struct {
 	set     *document.Set
 	host    *host.Host
 	store   *settings.Store
+	keys    *credential.Store
 	emitter *Emitter
 	log     *slog.Logger
 
@@ -61,8 +62,8 @@ func New(cfg Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := credential.New(credential.Config{Home: cfg.Home.Dir})
-	b := &Backend{grants: grants, set: set, store: store, log: cfg.Log, emitter: NewEmitter(cfg.Send)}
+	keys := credential.New(credential.Config{KeysFile: cfg.Home.Keys(), PlainFile: cfg.Home.Credentials()})
+	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, emitter: NewEmitter(cfg.Send)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.host, err = host.New(host.Config{
 		Home: cfg.Home.Dir, Logger: cfg.Log,
@@ -164,6 +165,7 @@ func (b *Backend) Close(ctx context.Context) error {
 	b.host.Close(ctx)
 	b.cancel()
 	b.wg.Wait()
+	b.keys.Close()
 	b.grants.Close()
 	return err
 }

@@ -65,7 +65,11 @@ func (s *Settings) SetKey(req SetKeyRequest) (SettingsState, error) {
 		if _, ok := s.store.Provider(req.ProviderID); !ok {
 			return fault.New(fault.NoProvider, "set key", nil)
 		}
-		return s.keys.Set(ctx, req.ProviderID, credential.NewSecret(req.Key), credential.Place(req.Place))
+		secret, err := credential.NewSecret(req.Key)
+		if err != nil {
+			return err
+		}
+		return s.keys.Set(ctx, req.ProviderID, secret, credential.Place(req.Place))
 	})
 }
 

@@ -41,6 +41,52 @@ export async function openWindow(sandbox, { args = [], program = "galley-e2e", e
       await run("xdotool", ["windowactivate", "--sync", id], { env: childEnv });
       return id;
     },
+    /** Clicks the middle of the first element that matches, with the real pointer. */
+    async click(selector) {
+      await window.until(selector, `document.querySelector(${JSON.stringify(selector)}) !== null`);
+      const box = await window.evaluate(
+        `(() => { const e = document.querySelector(${JSON.stringify(selector)}); e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`,
+      );
+      const offset = await window.offset();
+      const at = [Math.round(box.x + offset.x), Math.round(box.y + offset.y)].map(String);
+      await run("xdotool", ["mousemove", "--sync", ...at, "click", "1"], { env: childEnv });
+    },
+    /** Where the page's corner lies on the screen, found by moving the pointer there. */
+    async offset() {
+      await window.evaluate(
+        "(window.__at = null, addEventListener('mousemove', (e) => { window.__at = { x: e.screenX - e.clientX, y: e.screenY - e.clientY, cx: e.clientX, cy: e.clientY }; }, { once: true, capture: true }), 0)",
+      );
+      let nudge = 0;
+      await until("the pointer in the page", async () => {
+        nudge = (nudge + 1) % 7;
+        await run("xdotool", ["mousemove", String(700 + nudge), String(600 + nudge)], { env: childEnv });
+        return window.evaluate("window.__at !== null");
+      });
+      const at = await window.evaluate("window.__at");
+      return { x: 700 + nudge - at.cx, y: 600 + nudge - at.cy };
+    },
+    /** Pids of the program and everything below it, with their command lines. */
+    async processes() {
+      const all = (await run("ps", ["-eo", "pid=,ppid=,args="], {})).trim().split("\n").map((line) => {
+        const [, pid, ppid, args] = line.match(/^\s*(\d+)\s+(\d+)\s+(.*)$/);
+        return { pid: Number(pid), ppid: Number(ppid), args };
+      });
+      const tree = [];
+      const add = (pid) => {
+        for (const p of all.filter((q) => q.ppid === pid)) {
+          tree.push(p);
+          add(p.pid);
+        }
+      };
+      tree.push(...all.filter((p) => p.pid === galley.pid));
+      add(galley.pid);
+      return tree;
+    },
+    /** The text of the document in front, from its lines (for documents that fit the screen). */
+    text: () =>
+      window.evaluate(
+        "[...document.querySelectorAll('.cm-content .cm-line')].map((l) => { const c = l.cloneNode(true); for (const w of c.querySelectorAll('[contenteditable=false]')) w.remove(); return c.textContent; }).join('\\n')",
+      ),
     /** Writes a picture of the whole screen. */
     screenshot: (path) => run("import", ["-window", "root", path], { env: childEnv }),
     async close({ keepScreen = false } = {}) {

@@ -1,0 +1,94 @@
+// An OpenAI-compatible server on loopback: the one fake of the end-to-end
+// tests, at the edge of the system.
+import { createServer } from "node:http";
+
+/**
+ * Starts the server. script(body) is called for each chat request and returns
+ * what to do: {text, pieces, hold, status, headers, body}. Requests are kept.
+ */
+export async function startProvider(script = echo) {
+  const requests = [];
+  const held = new Set();
+  const server = createServer(async (req, res) => {
+    let raw = "";
+    for await (const chunk of req) raw += chunk;
+    const body = raw ? JSON.parse(raw) : null;
+    requests.push({ method: req.method, url: req.url, headers: req.headers, body });
+    if (req.url.endsWith("/models")) {
+      res.setHeader("content-type", "application/json");
+      res.end(JSON.stringify({ object: "list", data: [{ id: "fern-2", object: "model" }] }));
+      return;
+    }
+    const act = script(body, requests.length);
+    if (act.status) {
+      res.writeHead(act.status, { "content-type": "application/json", ...act.headers });
+      res.end(JSON.stringify(act.body ?? { error: { message: "refused by the test" } }));
+      return;
+    }
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    const send = (delta, finish = null) =>
+      res.write(
+        `data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
+      );
+    for (const piece of act.pieces ?? cut(act.text ?? "")) send({ content: piece });
+    if (act.hold) {
+      // The answer stays open until the test or the client ends it.
+      held.add(res);
+      res.on("close", () => held.delete(res));
+      return;
+    }
+    send({}, "stop");
+    res.end("data: [DONE]\n\n");
+  });
+  await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/v1`,
+    port: server.address().port,
+    requests,
+    held,
+    close: () =>
+      new Promise((ok) => {
+        server.close(ok);
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** The selection of a rewrite request. */
+export function selectionOf(body) {
+  const last = body.messages.at(-1).content;
+  const text = typeof last === "string" ? last : last.map((part) => part.text ?? "").join("");
+  return text.match(/<selection>\n([\s\S]*?)\n<\/selection>/)?.[1] ?? "";
+}
+
+function echo(body) {
+  return { text: selectionOf(body).replace(/\bvery \b/g, "").replace(/quick/g, "fast") };
+}
+
+/** Pieces of three UTF-16 units, but never half of a pair. */
+function cut(text) {
+  return text.match(/[\s\S]{1,3}/gu) ?? [];
+}
+
+/** A server that only counts who comes. */
+export async function startCounter() {
+  const hits = [];
+  const server = createServer((req, res) => {
+    hits.push(`${req.method} ${req.url}`);
+    res.end("x");
+  });
+  server.on("upgrade", (req, socket) => {
+    hits.push(`UPGRADE ${req.url}`);
+    socket.destroy();
+  });
+  await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    hits,
+    close: () =>
+      new Promise((ok) => {
+        server.close(ok);
+        server.closeAllConnections();
+      }),
+  };
+}
