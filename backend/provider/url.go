@@ -91,6 +91,13 @@ func knownRoot(host string) string {
 	}
 }
 
+// IsLocalURL reports whether base, as the person typed it, leads to this
+// machine; false for what is no address.
+func IsLocalURL(base string) bool {
+	u, err := url.Parse(strings.TrimSpace(base))
+	return err == nil && IsLoopback(u.Hostname())
+}
+
 // IsLoopback reports whether host, a name or an address without a port, is this
 // machine.
 func IsLoopback(host string) bool {

@@ -1,0 +1,144 @@
+// Package scripted answers without a network: [Model] is the offline provider
+// "mock", with which everything can be tried without a key, and [Player] plays
+// a given list of deltas, faults and silences in tests.
+//
+// The mock is deterministic: the same request and seed give the same pieces.
+// It streams many small pieces, cut inside words and inside what a reader takes
+// for one character, because that is what real providers do. Rewrites really
+// edit the selection, word by word, and leave alone what a good model would:
+// Markdown marks, numbers, links, code, quotations.
+//
+// Both types are safe for concurrent use.
+package scripted
+
+import (
+	"context"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"galley/backend/agent/core"
+	"galley/backend/fault"
+)
+
+// The models of the mock. ModelSlow streams so slowly that a person, or a test
+// of the window, can act while it does.
+const (
+	ModelOne  = "mock-1"
+	ModelSlow = "mock-slow"
+)
+
+// The pauses between pieces, by model.
+const (
+	pace     = 12 * time.Millisecond
+	paceSlow = 60 * time.Millisecond
+)
+
+// Config configures a [Model]. The zero value is the mock that people use.
+type Config struct {
+	// Pace is the pause after each piece; 0 is the model's own (12 ms, or
+	// 60 ms for mock-slow), a negative one is none.
+	Pace time.Duration
+	// Seed varies where answers are cut, and nothing else.
+	Seed uint64
+}
+
+// Model is the offline provider. It implements core.Model.
+type Model struct {
+	cfg Config
+}
+
+// New returns a model.
+func New(cfg Config) *Model { return &Model{cfg: cfg} }
+
+// Models lists the models of the mock.
+func (m *Model) Models(context.Context) ([]string, error) {
+	return []string{ModelOne, ModelSlow}, nil
+}
+
+// Test does what a request does. The fault is model_not_found for a model that
+// is none of the mock's.
+func (m *Model) Test(ctx context.Context, model string) error {
+	_, err := m.Stream(ctx, core.Request{Model: model}, func(core.Delta) {})
+	return err
+}
+
+// Stream implements core.Model.
+func (m *Model) Stream(ctx context.Context, req core.Request, onDelta func(core.Delta)) (core.Answer, error) {
+	if models, _ := m.Models(ctx); !slices.Contains(models, req.Model) {
+		return core.Answer{}, &fault.Error{Code: fault.ModelNotFound, Op: "chat", Detail: req.Model}
+	}
+	a := reply(req)
+	wait := m.cfg.Pace
+	if wait == 0 {
+		wait = pace
+		if req.Model == ModelSlow {
+			wait = paceSlow
+		}
+	}
+	said := 0
+	for _, piece := range pieces(a.Text, m.cfg.Seed) {
+		if err := pause(ctx, wait); err != nil {
+			return core.Answer{Text: a.Text[:said]}, err
+		}
+		onDelta(core.Delta{Text: piece})
+		said += len(piece)
+	}
+	if err := pause(ctx, wait); err != nil {
+		return core.Answer{Text: a.Text}, err
+	}
+	return a, nil
+}
+
+// pause waits; a negative or no wait only looks whether ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+	}
+	if ctx.Err() != nil {
+		return fault.New(fault.Cancelled, "chat", context.Cause(ctx))
+	}
+	return nil
+}
+
+// maxPieces keeps a long answer from taking minutes: its pieces grow instead.
+const maxPieces = 400
+
+// pieces cuts a text between any two code points, by a generator that depends
+// on the text and the seed. Joined they are the text.
+func pieces(s string, seed uint64) []string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s))
+	r := rand.New(rand.NewPCG(h.Sum64(), seed))
+	most := max(5, 2*utf8.RuneCountInString(s)/maxPieces)
+	var all []string
+	for s != "" {
+		n, size := 1+r.IntN(most), 0
+		for ; n > 0 && size < len(s); n-- {
+			_, w := utf8.DecodeRuneInString(s[size:])
+			size += w
+		}
+		all = append(all, s[:size])
+		s = s[size:]
+	}
+	return all
+}
+
+// usage counts as a tokeniser would, more or less, and says that it does not
+// know.
+func usage(req core.Request, answer string) core.Usage {
+	in := len(req.System)
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			in += len(p.Text) + len(p.Input)
+		}
+	}
+	return core.Usage{Kind: core.UsageEstimated, Input: (in + 3) / 4, Output: (len(answer) + 3) / 4}
+}
