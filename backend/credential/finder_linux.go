@@ -34,6 +34,10 @@ const (
 	lookedFor = "Secret Service, KWallet"
 )
 
+// environmentRestored is set when this package is initialised, and so after
+// the keyring library.
+var environmentRestored = nolaunch.Restore()
+
 // finder looks for a keyring on the session bus before the library is asked,
 // which cannot tell a keyring that is missing, locked or mute from one that
 // does not hold a key.
@@ -63,7 +67,10 @@ func (f *finder) close() {
 // to unlock a locked one; the answer is not waited for.
 func (f *finder) find(ctx context.Context, unlock bool) (found, error) {
 	const op = "find keyring"
-	if nolaunch.NoBus || os.Getenv(nolaunch.Variable) == "" {
+	if !environmentRestored {
+		return found{}, missing(errors.New("the environment cannot be changed"))
+	}
+	if nolaunch.NoBus() || os.Getenv(nolaunch.Variable) == "" {
 		return found{}, missing(nil)
 	}
 	conn, err := dial()
