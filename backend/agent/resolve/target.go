@@ -1,0 +1,232 @@
+package resolve
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"galley/backend/agent/core"
+	"galley/backend/text"
+)
+
+// target is the place in a document that an answer is for, in bytes.
+type target struct {
+	doc      string
+	from, to int
+	// sel is doc[from:to]; core is sel without blanks and line breaks at its
+	// edges, which stay as they are (decision 11), and begins at coreFrom.
+	sel, core string
+	coreFrom  int
+	caret     bool
+	// prefix and suffix are the rest of the lines that the selection begins and
+	// ends in.
+	prefix, suffix string
+	// inCode reports that the selection lies inside a fenced code block, inDiff
+	// that this block, or one in the selection, is a diff.
+	inCode, inDiff bool
+	// inTable reports that the selection begins within a table.
+	inTable bool
+	// front is the length of the front matter that core begins with.
+	front int
+	// fences are the fenced blocks of core. opensFence reports that core begins
+	// with one, isFence that it is one and nothing else.
+	fences              []block
+	opensFence, isFence bool
+
+	bag   bag
+	lines []lineBag
+}
+
+// block is a fenced code block: its mark and what is in it.
+type block struct {
+	fence fence
+	body  string
+}
+
+func newTarget(ix *text.Index, selection core.Range) *target {
+	doc := ix.Text()
+	t := &target{doc: doc, from: nearest(ix, selection.From), to: nearest(ix, selection.To)}
+	t.to = max(t.from, t.to)
+	t.sel = doc[t.from:t.to]
+	t.caret = t.from == t.to
+	core, at := trimEdges(t.sel)
+	t.core, t.coreFrom = core, t.from+at
+	lineStart := strings.LastIndexByte(doc[:t.coreFrom], '\n') + 1
+	t.prefix = doc[lineStart:t.coreFrom]
+	t.suffix = firstLine(doc[t.coreFrom+len(core):])
+	if f, in := codeAt(doc, t.coreFrom); in {
+		if _, still := codeAt(doc, t.coreFrom+len(core)); still {
+			t.inCode = true
+			t.inDiff = strings.EqualFold(f.info, "diff")
+		}
+	}
+	t.inTable = t.beginsInTable(lineStart)
+	if t.from == 0 {
+		t.front = frontMatterEnd(t.core + "\n")
+		t.front = min(t.front, len(t.core))
+	}
+	t.fences = fencedBlocks(t.core)
+	for _, b := range t.fences {
+		t.inDiff = t.inDiff || strings.EqualFold(b.fence.info, "diff")
+	}
+	t.opensFence, t.isFence = fenceShape(strings.Split(t.core, "\n"))
+	t.bag = bagOf(t.core)
+	for _, l := range strings.Split(t.core, "\n") {
+		if trimmed(l) != "" {
+			t.lines = append(t.lines, newLineBag(l))
+		}
+	}
+	return t
+}
+
+// nearest returns the byte of a UTF-16 position, moved into range and out of a
+// surrogate pair.
+func nearest(ix *text.Index, pos int) int {
+	pos = max(0, min(pos, ix.Len()))
+	at, err := ix.Byte(pos)
+	if err != nil {
+		at, _ = ix.Byte(pos - 1)
+	}
+	return at
+}
+
+// beginsInTable reports whether the line at byte start continues a table that
+// began before it.
+func (t *target) beginsInTable(start int) bool {
+	first := start
+	for range 5000 {
+		if first == 0 {
+			break
+		}
+		previous := strings.LastIndexByte(t.doc[:first-1], '\n') + 1
+		if strings.IndexByte(t.doc[previous:first], '|') < 0 {
+			break
+		}
+		first = previous
+	}
+	if first == start {
+		return false
+	}
+	rows := tableRows(t.doc[first:start+len(firstLine(t.doc[start:]))], false)
+	return len(rows) > 1 && rows[len(rows)-1] != noRow && rows[len(rows)-2] != noRow
+}
+
+// edits returns the edits that make the target say body, in bytes of doc.
+func (t *target) edits(body string) []byteEdit {
+	if t.core == "" {
+		return []byteEdit{{from: t.coreFrom, to: t.coreFrom, insert: body}}
+	}
+	return shift(refine(t.core, body, loose, t.inTable), t.coreFrom)
+}
+
+func shift(edits []byteEdit, by int) []byteEdit {
+	for i := range edits {
+		edits[i].from += by
+		edits[i].to += by
+	}
+	return edits
+}
+
+// partialEdits returns the edits for an answer that broke off. What it had not
+// come to is left alone, and so is a word that may be half there.
+func (t *target) partialEdits(body string) []byteEdit {
+	body = withoutLastWord(body)
+	if trimmed(body) == "" {
+		return nil
+	}
+	if t.core == "" {
+		return []byteEdit{{from: t.coreFrom, to: t.coreFrom, insert: body}}
+	}
+	reach, body := reached(t.core, body, t.inTable)
+	return shift(refine(t.core[:reach], body, loose, t.inTable), t.coreFrom)
+}
+
+// withoutLastWord cuts the word that s ends in, which may be cut off, and the
+// blanks before it.
+func withoutLastWord(s string) string {
+	end := len(s)
+	for end > 0 {
+		r, n := utf8.DecodeLastRuneInString(s[:end])
+		if !isWord(r) || spaceless(r) {
+			break
+		}
+		end -= n
+	}
+	if end == len(s) {
+		return s
+	}
+	return strings.TrimRightFunc(s[:end], isBlank)
+}
+
+// reached returns how much of old the cut-off answer body had come to, and what
+// of body is to be compared with it: old's start that is cheapest to turn into
+// body. Where the two have little in common, whole lines of body stand for as
+// many of old.
+func reached(old, body string, inTable bool) (int, string) {
+	t := newTokenizer(loose)
+	a := t.tokens(old, tableRows(old, inTable))
+	b := t.tokens(body, tableRows(body, inTable))
+	if end, ok := cheapest(a, b); ok {
+		if end == 0 {
+			return 0, body
+		}
+		return a[end-1].to, body
+	}
+	complete := strings.LastIndexByte(body, '\n')
+	if complete < 0 {
+		return 0, body
+	}
+	n := 0
+	for _, l := range strings.Split(body[:complete], "\n") {
+		if trimmed(l) != "" {
+			n++
+		}
+	}
+	at := 0
+	for n > 0 && at < len(old) {
+		line := firstLine(old[at:])
+		if trimmed(line) != "" {
+			if n--; n == 0 {
+				return at + len(line), strings.TrimRightFunc(body[:complete], isEdge)
+			}
+		}
+		at += len(line) + 1
+	}
+	return 0, body
+}
+
+// cheapest returns how many tokens of a are cheapest to turn into b; false when
+// most of b would be new.
+func cheapest(a, b []token) (int, bool) {
+	limit := min(len(b)/2+2, maxCost)
+	reach := make([]int, 2*limit+3)
+	zero := limit + 1
+	for i := range reach {
+		reach[i] = -1
+	}
+	reach[zero+1] = 0
+	for cost := 0; cost <= limit; cost++ {
+		best := -1
+		for k := -cost; k <= cost; k += 2 {
+			// k is the position in a less that in b.
+			x := max(reach[zero+k-1]+1, reach[zero+k+1])
+			if k == -cost {
+				x = reach[zero+k+1]
+			} else if k == cost {
+				x = reach[zero+k-1] + 1
+			}
+			y := x - k
+			for x < len(a) && y < len(b) && y >= 0 && equalKeys(a[x].key, b[y].key) {
+				x++
+				y++
+			}
+			reach[zero+k] = x
+			if y >= len(b) && x <= len(a) {
+				best = max(best, x)
+			}
+		}
+		if best >= 0 {
+			return best, true
+		}
+	}
+	return 0, false
+}
