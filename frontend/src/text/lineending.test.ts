@@ -112,7 +112,7 @@ describe("fidelity vectors, at the level of text", () => {
       }
       const saved = encode(writeEndings(text, table), row.open.encoding, row.open.bom);
       expect(saved.equals(unpack(row.saved ?? row.bytes))).toBe(true);
-    });
+    }, 60_000);
   }
 });
 

@@ -118,13 +118,32 @@ function reduceGroup(
   const first = group[0];
   const last = group.at(-1);
   if (first === undefined || last === undefined) return;
+  if (sliceA(first.fromA, last.toA) === sliceB(first.fromB, last.toB)) return;
+  // A replacement that was changed back by itself is none; looked at with its
+  // neighbours it might be taken for another one with the same words.
+  let part: ChangedRange[] = [];
+  for (const range of group) {
+    if (sliceA(range.fromA, range.toA) !== sliceB(range.fromB, range.toB)) {
+      part.push(range);
+      continue;
+    }
+    reducePart(part, sliceA, sliceB, out);
+    part = [];
+  }
+  reducePart(part, sliceA, sliceB, out);
+}
+
+/** Trims touching replacements as a whole, then each whose borders the trimming left inside. */
+function reducePart(part: readonly ChangedRange[], sliceA: Slice, sliceB: Slice, out: ChangedRange[]): void {
+  const first = part[0];
+  const last = part.at(-1);
+  if (first === undefined || last === undefined) return;
   const a = sliceA(first.fromA, last.toA);
   const b = sliceB(first.fromB, last.toB);
   if (a === b) return;
   const whole = trim(a, b);
   const end: Cut = { a: a.length - whole.tail, b: b.length - whole.tail };
-  // Borders between the replacements hold where the trimming left them inside.
-  const cuts: Cut[] = group.slice(0, -1).map((r) => ({ a: r.toA - first.fromA, b: r.toB - first.fromB }));
+  const cuts: Cut[] = part.slice(0, -1).map((r) => ({ a: r.toA - first.fromA, b: r.toB - first.fromB }));
   let from: Cut = { a: whole.head, b: whole.head };
   for (const to of [...cuts, end]) {
     if (to.a < from.a || to.b < from.b || to.a > end.a || to.b > end.b) continue;
