@@ -16,10 +16,14 @@ import (
 // links (path → "-> where") under a new folder free of links, and returns it.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	return treeIn(t, t.TempDir(), files)
+}
+
+// treeIn is tree in a folder that is there.
+func treeIn(t *testing.T, dir string, files map[string]string) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(dir)
+	must(t, err)
 	for name, content := range files {
 		p := filepath.Join(root, filepath.FromSlash(name))
 		if strings.HasSuffix(name, "/") {

@@ -24,7 +24,12 @@ type bench struct {
 
 func newBench(t *testing.T, files map[string]string) *bench {
 	t.Helper()
-	b := &bench{t: t, root: tree(t, files), calls: filefault.New(workspace.OSCalls())}
+	return newBenchIn(t, t.TempDir(), files)
+}
+
+func newBenchIn(t *testing.T, dir string, files map[string]string) *bench {
+	t.Helper()
+	b := &bench{t: t, root: treeIn(t, dir, files), calls: filefault.New(workspace.OSCalls())}
 	must(t, os.MkdirAll(b.root+"/w", 0o755))
 	b.grants = workspace.NewGrantsOn(b.calls)
 	t.Cleanup(b.grants.Close)

@@ -35,7 +35,7 @@ type Calls struct {
 	// mu guards what follows.
 	mu    sync.Mutex
 	plan  Plan
-	count int
+	names []string // of the calls made
 	fired string
 }
 
@@ -57,7 +57,7 @@ func New(under workspace.Calls) *Calls { return &Calls{under: under} }
 func (c *Calls) Arm(p Plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.count, c.fired = p, 0, ""
+	c.plan, c.names, c.fired = p, nil, ""
 }
 
 // Fired returns the name of the first call that was spoiled; "" for none.
@@ -67,19 +67,21 @@ func (c *Calls) Fired() string {
 	return c.fired
 }
 
-// Count returns how many calls were made since Arm.
-func (c *Calls) Count() int {
+// Names returns the names of the calls made since Arm, in order: the call that
+// At = n spoils is Names()[n-1]. The slice is the caller's.
+func (c *Calls) Names() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.count
+	return append([]string{}, c.names...)
 }
 
 // next counts a call and tells whether it is to go wrong.
 func (c *Calls) next(name string) (Plan, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.count++
-	hit := c.plan.At > 0 && (c.count == c.plan.At || (c.plan.Mode == Forever && c.count > c.plan.At))
+	c.names = append(c.names, name)
+	n := len(c.names)
+	hit := c.plan.At > 0 && (n == c.plan.At || (c.plan.Mode == Forever && n > c.plan.At))
 	if hit && c.fired == "" {
 		c.fired = name
 	}
