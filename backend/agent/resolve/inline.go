@@ -22,13 +22,13 @@ type thing struct {
 type inliner struct {
 	o *outline
 	// labels are the link labels that the document defines, folded.
-	labels map[string]bool
+	labels labelSet
 	things []thing
 }
 
 // collect returns the things of an outline in the order of the text, kind by
 // kind.
-func collect(o *outline, labels map[string]bool) []thing {
+func collect(o *outline, labels labelSet) []thing {
 	in := &inliner{o: o, labels: labels}
 	in.blocks()
 	for i := 0; i < len(o.lines); {

@@ -35,9 +35,10 @@ func bagOf(s string) bag {
 	return b
 }
 
-// similarity is 1 for texts of the same words and 0 for texts that share none.
+// similarity is 1 for texts of the same words and 0 for texts that share none,
+// or of which one is many times as long.
 func similarity(a, b bag) float64 {
-	if a.total == 0 || b.total == 0 {
+	if a.total == 0 || b.total == 0 || a.total > 8*b.total || b.total > 8*a.total {
 		return 0
 	}
 	if len(a.words) > len(b.words) {

@@ -30,7 +30,8 @@ func sayingLines(lines []string) []numbered {
 
 // The bounds of the alignment of an answer with the document.
 const (
-	maxCells = 1 << 20
+	maxCells      = 1 << 18
+	maxHastyCells = 1 << 14
 	// edgeLines is how many lines at either end of an answer are looked at for
 	// a repetition.
 	edgeLines = 4
@@ -39,12 +40,15 @@ const (
 // ownLines returns which lines of the answer are for the selection; false when
 // the answer repeats nothing of what surrounds it.
 func (t *target) ownLines(lines []string) (from, to int, ok bool) {
+	lineStart := t.coreFrom - len(t.prefix)
+	lineEnd := t.coreFrom + len(t.core) + len(t.suffix)
+	if trimmed(t.doc[:lineStart]) == "" && trimmed(t.doc[lineEnd:]) == "" {
+		return 0, 0, false
+	}
 	answer := sayingLines(lines)
 	if len(answer) < 2 && !t.caret || len(answer) == 0 {
 		return 0, 0, false
 	}
-	lineStart := t.coreFrom - len(t.prefix)
-	lineEnd := t.coreFrom + len(t.core) + len(t.suffix)
 	before := sayingLines(lastLines(t.doc[:lineStart], 2*len(lines)+8))
 	after := sayingLines(firstLines(t.doc[lineEnd:], 2*len(lines)+8))
 	if !repeats(answer[:min(edgeLines, len(answer))], before) && !repeats(answer[max(0, len(answer)-edgeLines):], after) {
@@ -54,7 +58,11 @@ func (t *target) ownLines(lines []string) (from, to int, ok bool) {
 	if t.core != "" || trimmed(t.prefix+t.suffix) != "" {
 		own = sayingLines(strings.Split(t.prefix+t.core+t.suffix, "\n"))
 	}
-	a := newAlignment(before, own, after, answer)
+	budget := maxCells
+	if t.hasty {
+		budget = maxHastyCells
+	}
+	a := newAlignment(before, own, after, answer, budget)
 	if a == nil {
 		return 0, 0, false
 	}
@@ -127,7 +135,10 @@ type alignment struct {
 	ownFrom, ownTo int
 	// partner is, for each line of the answer, a line of doc, or -1.
 	partner []int
-	score   [][]float32
+	// score is the table of the part that is aligned line by line:
+	// doc[docFrom:docTo] and answer[from:to].
+	score                    [][]float32
+	docFrom, docTo, from, to int
 }
 
 const (
@@ -138,35 +149,82 @@ const (
 )
 
 // newAlignment finds the best alignment. Lines before the first that is
-// repeated and after the last cost nothing, those between do. It returns nil
-// when the texts are too long.
-func newAlignment(before, own, after, answer []numbered) *alignment {
+// repeated and after the last cost nothing, those between do. Of long texts
+// only what lies between the last line that certainly stands before the
+// selection and the first that certainly stands behind it is aligned line by
+// line. It returns nil where that is more than budget allows.
+func newAlignment(before, own, after, answer []numbered, budget int) *alignment {
 	a := &alignment{answer: answer, ownFrom: len(before), ownTo: len(before) + len(own)}
 	a.doc = append(append(append(a.doc, before...), own...), after...)
-	n, m := len(a.doc), len(answer)
-	if (n+1)*(m+1) > maxCells {
+	a.docTo, a.to = len(a.doc), len(answer)
+	a.partner = make([]int, len(answer))
+	for j := range a.partner {
+		a.partner[j] = -1
+	}
+	if a.cells() > budget {
+		a.narrow()
+	}
+	if a.cells() > budget {
 		return nil
 	}
+	for i := a.docFrom; i < a.docTo; i++ {
+		a.doc[i].bag = bagOf(a.doc[i].text)
+	}
+	for j := a.from; j < a.to; j++ {
+		answer[j].bag = bagOf(answer[j].text)
+	}
+	n, m := a.docTo-a.docFrom, a.to-a.from
 	a.score = make([][]float32, n+1)
 	for i := range a.score {
 		a.score[i] = make([]float32, m+1)
-	}
-	for i := range a.doc {
-		a.doc[i].bag = bagOf(a.doc[i].text)
-	}
-	for j := range answer {
-		answer[j].bag = bagOf(answer[j].text)
-	}
-	for i := 0; i <= n; i++ {
-		for j := 0; j <= m; j++ {
-			if i == 0 && j == 0 {
-				continue
+		for j := range a.score[i] {
+			if i > 0 || j > 0 {
+				a.score[i][j], _ = a.best(i, j)
 			}
-			a.score[i][j], _ = a.best(i, j)
 		}
 	}
 	a.trace()
 	return a
+}
+
+func (a *alignment) cells() int { return (a.docTo - a.docFrom + 1) * (a.to - a.from + 1) }
+
+// narrow pairs lines that occur once on both sides, and their neighbours as far
+// as those are equal, and leaves what lies between for the table.
+func (a *alignment) narrow() {
+	for _, p := range anchors(hashed(a.doc), hashed(a.answer)) {
+		for i, j := p.a, p.b; i < len(a.doc) && j < len(a.answer) && a.doc[i].key == a.answer[j].key; i, j = i+1, j+1 {
+			if i < a.ownFrom && i >= a.docFrom && j >= a.from {
+				a.partner[j] = i
+				a.docFrom, a.from = i+1, j+1
+			}
+			if i >= a.ownTo && j >= a.from {
+				a.partner[j] = i
+				if i < a.docTo {
+					a.docTo, a.to = i, j
+				}
+			}
+		}
+	}
+	// The lines right before the first that stands behind.
+	for a.docTo > a.ownTo && a.to > a.from && a.doc[a.docTo-1].key == a.answer[a.to-1].key {
+		a.docTo--
+		a.to--
+		a.partner[a.to] = a.docTo
+	}
+}
+
+// hashed returns lines as they are paired by what they say.
+func hashed(lines []numbered) []tokenLine {
+	out := make([]tokenLine, len(lines))
+	for i, l := range lines {
+		hash := uint64(14695981039346656037)
+		for k := range len(l.key) {
+			hash = (hash ^ uint64(l.key[k])) * 1099511628211
+		}
+		out[i] = tokenLine{from: i, to: i + 1, hash: hash}
+	}
+	return out
 }
 
 // step is the last move of a best path.
@@ -181,13 +239,13 @@ const (
 func (a *alignment) best(i, j int) (float32, step) {
 	best, how := float32(-1e9), match
 	if i > 0 && j > 0 {
-		if s := compareLines(a.doc[i-1].lineBag, a.answer[j-1].lineBag); s >= 0.5 {
+		if s := compareLines(a.doc[a.docFrom+i-1].lineBag, a.answer[a.from+j-1].lineBag); s >= 0.5 {
 			best = a.score[i-1][j-1] + float32(2*s)
 		}
 	}
 	if i > 0 {
 		cost := float32(skipLine)
-		if j == 0 && i <= a.ownFrom || j == len(a.answer) && i > a.ownTo {
+		if j == 0 && a.docFrom+i <= a.ownFrom && a.from == 0 || j == a.to-a.from && a.docFrom+i > a.ownTo && a.to == len(a.answer) {
 			cost = 0
 		}
 		if s := a.score[i-1][j] + cost; s > best {
@@ -196,7 +254,7 @@ func (a *alignment) best(i, j int) (float32, step) {
 	}
 	if j > 0 {
 		cost := float32(skipLine)
-		if i >= a.ownFrom && i <= a.ownTo {
+		if at := a.docFrom + i; at >= a.ownFrom && at <= a.ownTo {
 			cost = addLine
 		}
 		if s := a.score[i][j-1] + cost; s > best {
@@ -208,20 +266,18 @@ func (a *alignment) best(i, j int) (float32, step) {
 
 // trace finds each answer line's partner.
 func (a *alignment) trace() {
-	a.partner = make([]int, len(a.answer))
-	i, j := len(a.doc), len(a.answer)
+	i, j := a.docTo-a.docFrom, a.to-a.from
 	for i > 0 || j > 0 {
 		_, how := a.best(i, j)
 		switch how {
 		case match:
 			i--
 			j--
-			a.partner[j] = i
+			a.partner[a.from+j] = a.docFrom + i
 		case skipDoc:
 			i--
 		default:
 			j--
-			a.partner[j] = -1
 		}
 	}
 }

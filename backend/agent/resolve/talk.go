@@ -19,13 +19,13 @@ func (t *target) isRefusal(answer string) bool {
 	if t.caret {
 		return len(paragraphs(strings.Split(said, "\n"))) <= 3
 	}
-	if matchesAny(foldText(t.core), refusalWords) || similarity(t.bag, bagOf(said)) >= 0.4 {
+	if matchesAny(foldText(t.core), refusalWords) || similarity(t.bag(), bagOf(said)) >= 0.4 {
 		return false
 	}
 	// A refusal of part of the work, with the text behind it, is talk.
 	parts := paragraphs(strings.Split(said, "\n"))
 	for _, p := range parts[1:] {
-		if similarity(t.bag, bagOf(p)) >= 0.4 || strings.Contains(p, "```") {
+		if similarity(t.bag(), bagOf(p)) >= 0.4 || strings.Contains(p, "```") {
 			return false
 		}
 	}
@@ -131,7 +131,7 @@ func (t *target) openingLines(lines []string) int {
 func (t *target) beginsLike(lines []string) bool {
 	for _, l := range lines {
 		if trimmed(l) != "" {
-			return len(t.lines) > 0 && compareLines(t.lines[0], newLineBag(l)) >= 0.5
+			return len(t.lines()) > 0 && compareLines(t.lines()[0], newLineBag(l)) >= 0.5
 		}
 	}
 	return false
@@ -141,7 +141,7 @@ func (t *target) beginsLike(lines []string) bool {
 // of the selection one for one, and both first lines announce what follows:
 // then the answer's first line stands for the selection's, in whatever words.
 func (t *target) sameShape(lines []string) bool {
-	if len(t.lines) < 2 || !endsInColon(t.lines[0].text) || !endsInColon(lines[0]) {
+	if len(t.lines()) < 2 || !endsInColon(t.lines()[0].text) || !endsInColon(lines[0]) {
 		return false
 	}
 	return slices.Equal(shape(strings.Split(t.core, "\n")), shape(trimLines(lines)))
@@ -201,10 +201,10 @@ func (t *target) openingWords(lines []string) int {
 // closer reports whether a rest of a line is more like the selection's first
 // line than the whole line is.
 func (t *target) closer(rest, line string) bool {
-	if len(t.lines) == 0 {
+	if len(t.lines()) == 0 {
 		return false
 	}
-	own := t.lines[0]
+	own := t.lines()[0]
 	s := compareLines(own, newLineBag(rest))
 	return s >= 0.5 && s > compareLines(own, newLineBag(line))
 }
@@ -260,16 +260,19 @@ func (t *target) isClosing(lines []string, start int) bool {
 // selection's last.
 func (t *target) endsLike(lines []string) bool {
 	lines = trimLines(lines)
-	if len(lines) == 0 || len(t.lines) == 0 {
+	if len(lines) == 0 || len(t.lines()) == 0 {
 		return false
 	}
-	return compareLines(t.lines[len(t.lines)-1], newLineBag(lines[len(lines)-1])) >= 0.5
+	return compareLines(t.lines()[len(t.lines())-1], newLineBag(lines[len(lines)-1])) >= 0.5
 }
+
+// maxNotes is how many lines a list of the changes made may have.
+const maxNotes = 120
 
 // closingLabel returns the line at which a list of the changes made begins,
 // from a label to the end of the answer; -1 when there is none.
 func (t *target) closingLabel(lines []string) int {
-	for i := len(lines) - 1; i > 0; i-- {
+	for i := len(lines) - 1; i > max(0, len(lines)-maxNotes); i-- {
 		l := trimmed(lines[i])
 		if l == "" || trimmed(lines[i-1]) != "" && !isThematic(trimmed(lines[i-1])) {
 			continue

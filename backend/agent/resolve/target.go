@@ -32,8 +32,41 @@ type target struct {
 	fences              []block
 	opensFence, isFence bool
 
-	bag   bag
-	lines []lineBag
+	// hasty asks for an answer that may be cruder: a preview is made 30 times a
+	// second.
+	hasty bool
+
+	// words and said are made when they are first asked for.
+	words *bag
+	said  []lineBag
+}
+
+// bag returns the words of the selection.
+func (t *target) bag() bag {
+	if t.words == nil {
+		b := bagOf(t.core)
+		t.words = &b
+	}
+	return *t.words
+}
+
+// lines returns the lines of the selection that say something; of a long one
+// only those near its ends, where talk is to be told from text.
+func (t *target) lines() []lineBag {
+	if t.said == nil {
+		head := firstLines(t.core, maxBags)
+		lines := head
+		if rest := t.core[len(strings.Join(head, "\n")):]; trimmed(rest) != "" {
+			lines = append(lines, lastLines(rest, maxBags)...)
+		}
+		t.said = make([]lineBag, 0, len(lines))
+		for _, l := range lines {
+			if trimmed(l) != "" {
+				t.said = append(t.said, newLineBag(l))
+			}
+		}
+	}
+	return t.said
 }
 
 // block is a fenced code block: its mark and what is in it.
@@ -69,12 +102,6 @@ func newTarget(ix *text.Index, selection core.Range) *target {
 		t.inDiff = t.inDiff || strings.EqualFold(b.fence.info, "diff")
 	}
 	t.opensFence, t.isFence = fenceShape(strings.Split(t.core, "\n"))
-	t.bag = bagOf(t.core)
-	for _, l := range strings.Split(t.core, "\n") {
-		if trimmed(l) != "" {
-			t.lines = append(t.lines, newLineBag(l))
-		}
-	}
 	return t
 }
 

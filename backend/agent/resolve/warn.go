@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -34,7 +35,11 @@ func warnings(doc string, edits []byteEdit) []warningSet {
 		return nil
 	}
 	var b strings.Builder
-	at := 0
+	size, at := len(doc), 0
+	for _, e := range edits {
+		size += len(e.insert) - (e.to - e.from)
+	}
+	b.Grow(size)
 	for i, e := range edits {
 		b.WriteString(doc[at:e.from])
 		c.to[i] = span{b.Len(), b.Len() + len(e.insert)}
@@ -47,8 +52,10 @@ func warnings(doc string, edits []byteEdit) []warningSet {
 	from, oldEnd, newEnd := c.reach(doc, after)
 	c.old = newOutline(doc, from, oldEnd)
 	c.new = newOutline(after, from, newEnd)
-	c.oldThings = collect(c.old, labels(doc))
-	c.newThings = collect(c.new, labels(after))
+	around := labels(doc[:from])
+	around.add(doc[oldEnd:])
+	c.oldThings = collect(c.old, around.with(doc[from:oldEnd]))
+	c.newThings = collect(c.new, around.with(after[from:newEnd]))
 	c.compareThings()
 	c.compareLines()
 	return c.said
@@ -95,22 +102,37 @@ func (c *comparison) reach(doc, after string) (from, oldEnd, newEnd int) {
 	return from, len(doc), len(after)
 }
 
-// labels returns the link labels that a text defines, folded.
-func labels(text string) map[string]bool {
-	out := make(map[string]bool)
+// labelSet is the link labels that a text defines, folded.
+type labelSet map[string]bool
+
+func labels(text string) labelSet {
+	out := make(labelSet)
+	out.add(text)
+	return out
+}
+
+// add adds the labels of whole lines of text.
+func (s labelSet) add(text string) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "]:")
 		if i < 0 {
-			return out
+			return
 		}
 		at += i
 		start := strings.LastIndexByte(text[:at], '\n') + 1
 		line := firstLine(text[start:])
 		if label, target := definition(line[parseLead(line).end:]); target != "" {
-			out[label] = true
+			s[label] = true
 		}
 		at += 2
 	}
+}
+
+// with returns the set together with the labels of text.
+func (s labelSet) with(text string) labelSet {
+	more := labels(text)
+	maps.Copy(more, s)
+	return more
 }
 
 // warn gives a warning to the edits that touch one of the ranges, of the old

@@ -78,7 +78,7 @@ func (t *target) closing(f fence, rest []string, whole bool) int {
 	}
 	best, score := 0, -1.0
 	for _, i := range found {
-		if s := similarity(t.bag, bagOf(strings.Join(rest[:i], "\n"))); s >= score {
+		if s := similarity(t.bag(), bagOf(strings.Join(rest[:i], "\n"))); s >= score {
 			best, score = i, s
 		}
 	}
@@ -180,11 +180,11 @@ func (t *target) outside(before, after, body []string, sure bool) bool {
 	}
 	own := bagOf(strings.Join(body, "\n"))
 	for _, b := range t.fences {
-		if similarity(own, bagOf(b.body)) >= similarity(own, t.bag) {
+		if similarity(own, bagOf(b.body)) >= similarity(own, t.bag()) {
 			return false
 		}
 	}
-	if sure || !t.caret && similarity(own, t.bag) >= 0.3 {
+	if sure || !t.caret && similarity(own, t.bag()) >= 0.3 {
 		return true
 	}
 	return t.allTalk(before, opensTalk) && t.allTalk(after, closesTalk)
@@ -202,7 +202,7 @@ func (t *target) allTalk(lines []string, talk func(string) strength) bool {
 // belongs reports whether a line of the answer is a version of a line of the
 // selection that no other line of the answer stands for better.
 func (t *target) belongs(line lineBag, others []lineBag) bool {
-	for _, own := range t.lines {
+	for _, own := range t.lines() {
 		s := compareLines(own, line)
 		if s < alike {
 			continue
