@@ -25,10 +25,12 @@ const classes = tagHighlighter([
   { tag: tags.meta, class: "md-meta" },
   { tag: tags.escape, class: "md-mark" },
   { tag: tags.character, class: "md-mark" },
-  { tag: [tags.keyword, tags.operatorKeyword, tags.tagName, tags.typeName, tags.atom], class: "code-key" },
+  { tag: [tags.keyword, tags.operatorKeyword, tags.tagName, tags.typeName], class: "code-key" },
   { tag: [tags.string, tags.special(tags.string), tags.regexp, tags.attributeValue], class: "code-str" },
   { tag: [tags.number, tags.bool, tags.null, tags.attributeName, tags.propertyName], class: "code-num" },
   { tag: tags.comment, class: "code-note" },
+  // Task markers are atoms as well, and nothing in prose is blue.
+  { tag: tags.atom, class: "code-atom" },
 ]);
 
 /** The look of Markdown. */
