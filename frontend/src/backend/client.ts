@@ -10,6 +10,8 @@ export interface Backend {
   readonly settings: SettingsService;
   /** Listens to the raw event channel, see createEvents; the result stops. */
   readonly listen: (handler: (raw: unknown) => void) => () => void;
+  /** What the clipboard holds as text. A page may not read it by itself everywhere. */
+  readonly readClipboard: () => Promise<string>;
   /** Fetches the text behind a document's `textUrl`. */
   readonly getText: (url: string, signal?: AbortSignal) => Promise<VersionedText>;
   /** Replaces the text behind a document's `textUrl`. */
@@ -23,6 +25,7 @@ const eventName = "galley";
 interface Bound {
   readonly go?: { readonly api?: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
   readonly runtime?: {
+    readonly ClipboardGetText?: () => Promise<string>;
     readonly EventsOn?: (name: string, handler: (...data: readonly unknown[]) => void) => () => void;
   };
 }
@@ -45,6 +48,13 @@ export function connectBackend(scope: object = window): Backend {
     listen: (handler) => {
       const off = bound(scope).runtime?.EventsOn?.(eventName, (raw) => handler(raw));
       return off ?? (() => {});
+    },
+    readClipboard: async () => {
+      const read = bound(scope).runtime?.ClipboardGetText;
+      if (read === undefined) {
+        throw new BackendError("internal", "clipboard");
+      }
+      return read();
     },
     getText: (url, signal) => getText(url, signal),
     postText: (url, update, signal) => postText(url, update, signal),

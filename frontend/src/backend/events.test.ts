@@ -137,6 +137,17 @@ describe("createEvents", () => {
     expect(r.got).toEqual(["c7", "c8"]);
   });
 
+  it("holds what is left when a handler attaches again", async () => {
+    const r = await opened();
+    r.events.on("page.attached", () => void r.events.open());
+    r.send(message(4));
+    r.send(message(3));
+    r.send({ ...message(2, "page.attached"), payload: { page: 2 } });
+    expect(r.got).toEqual(["c1"]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(r.got).toEqual(["c1", "c3", "c4"]);
+  });
+
   it("delivers although the attach failed, and says so", async () => {
     const r = rig({ attach: () => Promise.reject(new Error("no")) });
     await expect(r.events.open()).rejects.toThrow("no");

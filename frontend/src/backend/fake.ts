@@ -24,6 +24,8 @@ export interface FakeOptions {
   readonly os?: string;
   /** Keys of settings.json that were not understood. */
   readonly problems?: readonly string[];
+  /** The text on the clipboard. */
+  readonly clipboard?: string;
   /** How long a streamed piece takes, in ms; 30 by default. */
   readonly pieceMs?: number;
   readonly now?: () => number;
@@ -136,6 +138,7 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
       listeners.add(handler);
       return () => listeners.delete(handler);
     },
+    readClipboard: async () => options.clipboard ?? "",
     getText: (url) => files.getText(url),
     postText: (url, update) => files.postText(url, update),
     disk: files.disk,

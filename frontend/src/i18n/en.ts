@@ -94,6 +94,21 @@ export const en = {
 
   // ---- editor ----
   "editor.documentText": "Document text",
+  "editor.find.find": "Find",
+  "editor.find.replaceWith": "Replace",
+  "editor.find.next": "next",
+  "editor.find.previous": "previous",
+  "editor.find.all": "all",
+  "editor.find.matchCase": "match case",
+  "editor.find.byWord": "by word",
+  "editor.find.regexp": "regexp",
+  "editor.find.replace": "replace",
+  "editor.find.replaceAll": "replace all",
+  "editor.find.close": "close",
+  "editor.find.current": "current match",
+  "editor.find.onLine": "on line",
+  "editor.fallback.title": "Saved without the safe swap.",
+  "editor.fallback.text": "The file could not be replaced in one step. A recovery copy was kept: {path}",
 
   // ---- the rewrite box ----
   "rewrite.box": "Rewrite selection",
@@ -331,6 +346,7 @@ export const en = {
   "commands.edit.find": "Find in document",
   "commands.view.sidebar": "Show or hide the sidebar",
   "commands.view.palette": "Command palette",
+  "commands.view.panel": "Show or hide the AI panel",
   "commands.view.nextPart": "Next part of the window",
   "commands.view.previousPart": "Previous part of the window",
   "commands.view.theme.system": "Theme: system",
@@ -384,6 +400,7 @@ export const en = {
   "action.keepUntilQuit": "Keep until I quit",
   "action.lookAgain": "Look again",
   "action.keepMine": "Keep mine",
+  "action.takeTheirs": "Take theirs",
   "action.openFolder": "Open a folder",
   "action.dismiss": "Close",
 

@@ -90,6 +90,21 @@ export const zh = {
 
   // ---- editor ----
   "editor.documentText": "文档正文",
+  "editor.find.find": "查找",
+  "editor.find.replaceWith": "替换为",
+  "editor.find.next": "下一个",
+  "editor.find.previous": "上一个",
+  "editor.find.all": "全部",
+  "editor.find.matchCase": "区分大小写",
+  "editor.find.byWord": "全词匹配",
+  "editor.find.regexp": "正则表达式",
+  "editor.find.replace": "替换",
+  "editor.find.replaceAll": "全部替换",
+  "editor.find.close": "关闭",
+  "editor.find.current": "当前匹配",
+  "editor.find.onLine": "所在行",
+  "editor.fallback.title": "未能安全替换，已直接写入。",
+  "editor.fallback.text": "文件无法一步替换，恢复副本保留在：{path}",
 
   // ---- the rewrite box ----
   "rewrite.box": "改写选中的文字",
@@ -324,6 +339,7 @@ export const zh = {
   "commands.edit.find": "在文档中查找",
   "commands.view.sidebar": "显示或隐藏侧栏",
   "commands.view.palette": "命令面板",
+  "commands.view.panel": "显示或隐藏 AI 面板",
   "commands.view.nextPart": "窗口的下一部分",
   "commands.view.previousPart": "窗口的上一部分",
   "commands.view.theme.system": "主题：跟随系统",
@@ -377,6 +393,7 @@ export const zh = {
   "action.keepUntilQuit": "只用到退出为止",
   "action.lookAgain": "再查找一次",
   "action.keepMine": "保留我的",
+  "action.takeTheirs": "采用磁盘上的",
   "action.openFolder": "打开文件夹",
   "action.dismiss": "关闭",
 

@@ -47,7 +47,8 @@ export function followSystem(window: Window): {
 /** Puts the settings' look on the page: theme, language, system, text face and size. */
 export function applyLook(root: HTMLElement, { settings, os }: SettingsState, system: SystemLook): void {
   setLanguage(pickLanguage(settings.language, system.languages));
-  root.lang = localeTag.value;
+  // Peeked at: an effect that runs this would else run itself.
+  root.lang = localeTag.peek();
   Object.assign(root.dataset, {
     theme: pickTheme(settings.theme, system),
     os: platformOf(os),

@@ -68,6 +68,13 @@ const table = {
   "edit.find": { label: "commands.edit.find", group: "edit", icon: "search", keys: "Mod-f" },
   "view.sidebar": { label: "commands.view.sidebar", group: "view", icon: "panel-left", keys: "Mod-\\" },
   "view.palette": { label: "commands.view.palette", group: "view", keys: "Mod-Shift-p" },
+  "view.panel": {
+    label: "commands.view.panel",
+    group: "view",
+    icon: "message-square-text",
+    keys: "Mod-Shift-j",
+    menu: false,
+  },
   "view.nextPart": { label: "commands.view.nextPart", group: "view", keys: "F6", menu: false },
   "view.previousPart": { label: "commands.view.previousPart", group: "view", keys: "Shift-F6", menu: false },
   "view.theme.system": { label: "commands.view.theme.system", group: "view", icon: "palette" },

@@ -25,6 +25,7 @@ export type FaultAction =
   | "keepUntilQuit"
   | "lookAgain"
   | "keepMine"
+  | "takeTheirs"
   | "openFolder"
   | "dismiss";
 
@@ -119,9 +120,9 @@ const rows: Readonly<Record<FaultCode, Row>> = {
   key_malformed: row("key_malformed", "bad", "replaceKey"),
   not_granted: row("not_granted", "bad", "openFolder"),
   outside_workspace: row("outside_workspace", "bad", "openFolder"),
-  not_found: row("not_found", "bad", "saveElsewhere"),
+  not_found: row("not_found", "bad", "saveElsewhere", "retry"),
   exists: row("exists", "warn", "saveElsewhere"),
-  changed_on_disk: row("changed_on_disk", "warn", "keepMine"),
+  changed_on_disk: row("changed_on_disk", "warn", "keepMine", "takeTheirs"),
   read_only: row("read_only", "bad", "saveElsewhere"),
   too_large: row("too_large", "warn"),
   unsupported_encoding: row("unsupported_encoding", "warn"),

@@ -1,4 +1,4 @@
-import { formatTime, t } from "../i18n";
+import { formatTime, language as spoken, t } from "../i18n";
 import { languageChoices, themeChoices } from "./choices";
 import { type Counts, isCountedByCharacter, readingMinutes, totalOf } from "./count";
 import { MenuButton } from "./menu";
@@ -45,13 +45,13 @@ export function StatusBar({ view, run, language, theme, onLanguage, onTheme }: S
         <>
           <MenuButton
             class="num"
-            label={`${t("status.language")}: ${labelOf(languageChoices(), language)}`}
+            label={`${t("status.language")}: ${languageName(language)}`}
             items={languageChoices().map((c) => ({ ...c, checked: c.id === language }))}
             onChoose={onLanguage}
             up
             end
           >
-            {labelOf(languageChoices(), language)}
+            {languageName(language)}
           </MenuButton>
           <MenuButton
             class="num"
@@ -133,6 +133,11 @@ function encodingName({ encoding, bom }: StatusView): string {
     .replace(/^UTF-?16-?(LE|BE)$/, "UTF-16 $1")
     .replace("UTF8", "UTF-8");
   return bom && name === "UTF-8" ? "UTF-8 BOM" : name;
+}
+
+/** The language that is spoken now, where the setting leaves it to the system. */
+function languageName(setting: string): string {
+  return labelOf(languageChoices(), setting === "system" ? spoken.value : setting);
 }
 
 function labelOf(choices: readonly { readonly id: string; readonly label: string }[], id: string): string {

@@ -1,6 +1,6 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { Component, type ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { WorkspaceInfo } from "../backend";
 import { t } from "../i18n";
 import type { CommandBoard } from "./board";
@@ -17,7 +17,7 @@ import { StatusBar, type StatusView } from "./status";
 import { Tabs, type TabView } from "./tabs";
 import { ToastHost, type Toasts } from "./toast";
 import { TreeView } from "./tree";
-import type { Tree } from "./tree-model";
+import { documentLabel, type Tree } from "./tree-model";
 
 /** The id of the settings' tab, among the ids of documents. */
 export const settingsTab = "settings";
@@ -129,7 +129,7 @@ function Whole({ model }: { readonly model: WindowModel }) {
         sidebar={first ? null : <Sidebar model={model} settingsFront={settingsFront} />}
         strip={<Strip model={model} settingsFront={settingsFront} />}
         above={settingsFront ? null : slots.above.value?.()}
-        panel={slots.panel.value?.() ?? null}
+        panel={first || settingsFront ? null : (slots.panel.value?.() ?? null)}
         status={
           settingsFront ? null : (
             <StatusBar
@@ -144,9 +144,14 @@ function Whole({ model }: { readonly model: WindowModel }) {
         }
         toast={<ToastHost toasts={model.toasts} />}
       >
+        {!settingsFront && tabs.length > 0 && (
+          <h1 class="vh">
+            {documentLabel(tabs.find((tab) => tab.id === documents.current.value)?.name ?? "")}
+          </h1>
+        )}
         <EditorSlot documents={documents} hidden={settingsFront || tabs.length === 0} />
         {settingsFront && (
-          <div class="slot" id="front" data-part="text">
+          <div class="slot" id="front" role="tabpanel" aria-label={t("window.settings")} data-part="text">
             <SettingsPage
               settings={settings}
               dialogs={dialogs}
@@ -320,7 +325,7 @@ function Strip({ model, settingsFront }: { readonly model: WindowModel; readonly
 
 function EditorSlot({ documents, hidden }: { readonly documents: DocumentsView; readonly hidden: boolean }) {
   const host = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (host.current !== null) {
       documents.mount(host.current);
     }

@@ -1,0 +1,247 @@
+/** AI in the window: its panel, its box, its commands, and what the status bar says of it. */
+
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { render } from "preact";
+import {
+  createAgent,
+  createRewrites,
+  isUnderWay,
+  ReviewPanel,
+  type Rewrite,
+  RewriteBox,
+  type Rewrites,
+  reviewLabels,
+} from "../ai";
+import type { Backend, Events } from "../backend";
+import type { Documents } from "../document";
+import { goToHunk, type ReviewAction, type ReviewEvent, runReviewAction, setTicked } from "../editor";
+import { language, t } from "../i18n";
+import {
+  type CommandAction,
+  type CommandBoard,
+  type CommandId,
+  commands,
+  Icon,
+  keyLabel,
+  type Layout,
+  Notice,
+  type SettingsStore,
+  type SettingsTab,
+  type Slots,
+  showSettings,
+  type Toasts,
+} from "../ui";
+
+/** AI as the window and the boot use it. */
+export interface Assistant {
+  readonly actions: Readonly<Partial<Record<CommandId, CommandAction>>>;
+  /** How many tasks are under way. */
+  readonly runs: () => number;
+  readonly attach: () => Promise<void>;
+  /** Shows proposals again that were open before the page was loaded. */
+  readonly rebind: () => Promise<void>;
+  readonly handleReview: (event: ReviewEvent) => void;
+  /** A notice about an accept that was refused; null for none. */
+  readonly Refusal: () => preact.JSX.Element | null;
+}
+
+/** What AI needs of the window. */
+export interface AssistantConfig {
+  readonly backend: Backend;
+  readonly events: Events;
+  readonly documents: Documents;
+  readonly settings: SettingsStore;
+  readonly settingsTab: SettingsTab;
+  readonly board: CommandBoard;
+  readonly layout: Layout;
+  readonly slots: Slots;
+  readonly toasts: Toasts;
+  readonly online: ReadonlySignal<boolean>;
+}
+
+/** Makes it, and fills the window's slots. */
+export function createAssistant(config: AssistantConfig): Assistant {
+  const { backend, events, documents, settings, board, layout, slots, toasts } = config;
+  const refused = signal<"stale" | "fidelity" | "cut_off" | null>(null);
+  const agent = createAgent({ backend, events, settings: settings.state, online: config.online });
+  const provider = computed(() => {
+    const { providers, settings: chosen } = settings.state.value;
+    return providers.find((p) => p.id === chosen.provider) ?? null;
+  });
+
+  const rewrites: Rewrites = createRewrites({
+    backend,
+    documents,
+    agent,
+    settings: settings.state,
+    language: () => language.peek(),
+    labels: reviewLabels,
+    draw: (rewrite) => draw(rewrite),
+    onReceipt: (n, bytes) => {
+      refused.value = null;
+      toasts.show({
+        text: t("review.receipt", { n, bytes }),
+        action: { label: t("review.undo"), key: keyOf("edit.undo"), run: () => board.run("edit.undo") },
+      });
+    },
+    onRefused: (reason) => {
+      refused.value = reason;
+    },
+  });
+
+  function draw(rewrite: Rewrite): () => void {
+    render(
+      <RewriteBox
+        rewrite={rewrite}
+        provider={provider}
+        onRun={(wish) => void rewrites.run(rewrite, wish)}
+        onStop={() => rewrites.stop(rewrite)}
+        onClose={() => rewrites.close(rewrite)}
+        onSettings={() => showSettings(config.settingsTab, "providers", provider.peek()?.id ?? "")}
+        onRestart={() => void backend.agent.RestartRunner().catch(() => {})}
+      />,
+      rewrite.dom,
+    );
+    return () => render(null, rewrite.dom);
+  }
+
+  function keyOf(id: CommandId): string {
+    const command = commands.find((row) => row.id === id);
+    return command === undefined ? "" : keyLabel(command, board.platform.value);
+  }
+
+  const focusText = (): void => documents.view.focus();
+  const shut = (): void => {
+    layout.panelOpen.value = false;
+    focusText();
+  };
+
+  slots.panel.value = () => {
+    const open = rewrites.review.value?.hunks.filter(
+      (h) => h.status !== "accepted" && h.status !== "rejected",
+    ).length;
+    return (
+      <>
+        <div class="bar">
+          <div class="seg" role="tablist">
+            <button type="button" role="tab" aria-selected={true} aria-controls="panel-review">
+              {t("review.title")}
+              {open ? <span class="num">{open}</span> : null}
+            </button>
+          </div>
+          <button type="button" class="ib" aria-label={t("window.closePanel")} onClick={shut}>
+            <Icon name="x" />
+          </button>
+        </div>
+        <div class="side-view" role="tabpanel" id="panel-review" aria-label={t("review.title")}>
+          <ReviewPanel
+            proposal={rewrites.proposal}
+            review={rewrites.review}
+            rewriteKey={keyOf("ai.rewrite")}
+            acceptAllKey={keyOf("ai.review.acceptAll")}
+            onGo={(hunk) => goToHunk(documents.view, hunk)}
+            onTick={(hunk, ticked) => setTicked(documents.view, hunk, ticked)}
+            onAction={(action) => runReviewAction(documents.view, action)}
+            onRegenerate={(remark) => rewrites.regenerate(remark)}
+            onDismiss={shut}
+            onLeave={focusText}
+          />
+        </div>
+      </>
+    );
+  };
+
+  sayWhatIsDone(rewrites, slots);
+
+  const inReview = (action: Exclude<ReviewAction, "leave">): CommandAction => ({
+    off: () => (rewrites.review.value === null ? "off.noReview" : ""),
+    run: () => runReviewAction(documents.view, action),
+  });
+
+  return {
+    runs: () => [...agent.view.peek().runs.values()].filter((run) => run.endedAtMs === 0).length,
+    attach: () => agent.attach(),
+    rebind: () => rewrites.rebind(),
+    handleReview: (event) => rewrites.handleReview(event),
+    Refusal: () =>
+      refused.value && (
+        <Notice
+          kind="warn"
+          title={t(
+            refused.value === "cut_off"
+              ? "review.refused.cutOff"
+              : refused.value === "stale"
+                ? "review.refused.stale"
+                : "review.refused.fidelity",
+          )}
+          actions={
+            <button
+              type="button"
+              class="btn sm"
+              onClick={() => {
+                refused.value = null;
+              }}
+            >
+              {t("action.dismiss")}
+            </button>
+          }
+        />
+      ),
+    actions: {
+      "ai.rewrite": {
+        off: () =>
+          documents.current.value === null || config.settingsTab.front.value
+            ? "off.noDocument"
+            : documents.current.value.info.value.readOnly !== ""
+              ? "off.readOnly"
+              : "",
+        run: () => rewrites.ask(),
+      },
+      "ai.review.next": inReview("next"),
+      "ai.review.previous": inReview("previous"),
+      "ai.review.accept": inReview("accept"),
+      "ai.review.reject": inReview("reject"),
+      "ai.review.acceptAll": inReview("accept_ticked"),
+      "ai.review.rejectAll": inReview("reject_all"),
+      "ai.regenerate": inReview("regenerate"),
+      "view.panel": {
+        run: () => {
+          layout.panelOpen.value = !layout.panelOpen.peek();
+        },
+        checked: () => layout.panelOpen.value,
+      },
+    },
+  };
+}
+
+/** The start of the status bar: how long a rewrite takes, else which change is current. */
+function sayWhatIsDone(rewrites: Rewrites, slots: Slots): void {
+  const seconds = signal(0);
+  effect(() => {
+    const phase = rewrites.current.value?.phase.value;
+    if (phase === undefined || !isUnderWay(phase) || !("sinceMs" in phase)) {
+      return;
+    }
+    const tick = (): void => {
+      seconds.value = Math.max(0, Math.round((Date.now() - phase.sinceMs) / 1000));
+    };
+    tick();
+    const timer = setInterval(tick, 1000);
+    return () => clearInterval(timer);
+  });
+  effect(() => {
+    const phase = rewrites.current.value?.phase.value;
+    if (phase !== undefined && "sinceMs" in phase) {
+      slots.run.value = t("rewrite.status", { seconds: seconds.value });
+      return;
+    }
+    if (phase?.status === "stopping") {
+      slots.run.value = t("rewrite.stopping");
+      return;
+    }
+    const review = rewrites.review.value;
+    const current = review?.hunks.find((hunk) => hunk.id === review.current);
+    slots.run.value =
+      current === undefined ? "" : t("review.change", { number: current.number, total: current.total });
+  });
+}

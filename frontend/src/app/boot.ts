@@ -1,0 +1,231 @@
+/** Builds the page: stores, documents, AI, window, and what goes between them. */
+
+import { effect, signal } from "@preact/signals";
+import { h, render } from "preact";
+import { type Backend, createEvents, type Handlers } from "../backend";
+import { createDocuments } from "../document";
+import { language } from "../i18n";
+import {
+  applyLook,
+  type CommandAction,
+  type CommandId,
+  createBoard,
+  createDialogs,
+  createLayout,
+  createSettings,
+  createSettingsTab,
+  createSlots,
+  createToasts,
+  createTree,
+  focusPart,
+  followSystem,
+  listenForKeys,
+  mountSprite,
+  platformOf,
+  showSettings,
+  Window,
+} from "../ui";
+import { showAbout } from "./about";
+import { createAssistant } from "./assistant";
+import { editActions } from "./edits";
+import { createFiles } from "./files";
+import { createNotices } from "./notices";
+import {
+  createSurface,
+  followTextLanguage,
+  surfaceExtensions,
+  surfaceListener,
+  translateSurface,
+} from "./surface";
+
+/**
+ * Starts the page on a backend and puts it into `root`. Resolves when the
+ * documents are there; rejects when the host does not answer.
+ *
+ * Where things plug in: `document/` is made here with the one editor view and
+ * shown through createFiles; `ai/` is made in createAssistant, which fills the
+ * window's slots and binds its commands; a new part does the same.
+ */
+export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
+  mountSprite(document);
+  const settings = createSettings(backend);
+  const system = followSystem(window);
+  await settings.load();
+  effect(() => applyLook(document.documentElement, settings.state.value, system.look.value));
+
+  const platform = signal(platformOf(settings.state.peek().os));
+  const board = createBoard(platform);
+  const layout = createLayout();
+  const settingsTab = createSettingsTab();
+  const dialogs = createDialogs();
+  const toasts = createToasts();
+  const slots = createSlots();
+  const inert = signal(false);
+  const online = signal(navigator.onLine);
+  window.addEventListener("online", () => {
+    online.value = true;
+  });
+  window.addEventListener("offline", () => {
+    online.value = false;
+  });
+
+  const view = createSurface();
+  const documents = createDocuments({
+    backend,
+    view,
+    extensions: (info, version, endings) => [
+      surfaceExtensions(
+        { platform: () => platform.peek(), onReview: (event) => assistant.handleReview(event) },
+        info,
+        version,
+        endings,
+      ),
+      surfaceListener((update) => documents.handleUpdate(update)),
+    ],
+  });
+  effect(() => {
+    language.value;
+    if (documents.current.value !== null) {
+      // After the view has got the document.
+      queueMicrotask(() => {
+        translateSurface(view);
+        followTextLanguage(view);
+      });
+    }
+  });
+
+  const tree = createTree((path) => backend.workspace.List(path));
+  const files = createFiles({ backend, documents, dialogs, tree, settingsTab, runs: () => assistant.runs() });
+
+  const events = createEvents({
+    listen: backend.listen,
+    attach: async () => {
+      await documents.attach();
+      // AI is one part of several: without it everything else works (K8).
+      await assistant.attach().catch((error: unknown) => console.error(error));
+    },
+    onError: (error) => console.error(error),
+  });
+  const assistant = createAssistant({
+    backend,
+    events,
+    documents,
+    settings,
+    settingsTab,
+    board,
+    layout,
+    slots,
+    toasts,
+    online,
+  });
+
+  board.bind(files.actions);
+  board.bind(assistant.actions);
+  board.bind(editActions(backend, documents, settingsTab));
+  board.bind({
+    "app.settings": { run: () => showSettings(settingsTab) },
+    "help.about": { run: () => void showAbout(dialogs, settings.state.peek().version) },
+    "view.palette": {
+      run: () => {
+        layout.paletteOpen.value = true;
+      },
+    },
+    "view.sidebar": {
+      run: () => {
+        layout.sidebarOpen.value = !layout.sidebarOpen.peek();
+      },
+      checked: () => layout.sidebarOpen.value,
+    },
+    "view.nextPart": { run: () => focusPart(document, 1) },
+    "view.previousPart": { run: () => focusPart(document, -1) },
+    ...choices("theme", ["system", "light", "dark", "sepia", "contrast"]),
+    ...choices("language", ["system", "en", "zh"]),
+  });
+
+  /** The commands that choose a value of a setting. */
+  function choices<S extends "theme" | "language", V extends string>(
+    setting: S,
+    values: readonly V[],
+  ): Partial<Record<CommandId, CommandAction>> {
+    return Object.fromEntries(
+      values.map((value): [string, CommandAction] => [
+        `view.${setting}.${value}`,
+        {
+          run: () => void settings.update({ [setting]: value }),
+          checked: () => settings.state.value.settings[setting] === value,
+        },
+      ]),
+    );
+  }
+
+  // What the assistant follows by itself; a type that nobody handles is a compile error here.
+  const followed = (): void => {};
+  const handlers: Handlers = {
+    "menu.invoked": (m) => void board.run(m.payload.command),
+    "window.close_requested": (m) => files.attempt(() => files.quit(m.payload.runs.length)),
+    "page.attached": (m) => {
+      if (m.payload.page > documents.page.peek()) {
+        inert.value = true;
+      }
+    },
+    "document.opened": (m) =>
+      files.attempt(async () => {
+        await documents.show(m.payload.document);
+        settingsTab.front.value = false;
+      }),
+    "workspace.opened": (m) => files.setWorkspace(m.payload.workspace),
+    "settings.changed": (m) => settings.accept(m.payload),
+    "session.created": followed,
+    "run.accepted": followed,
+    "run.started": followed,
+    "run.waiting": followed,
+    "run.resumed": followed,
+    "run.cancelling": followed,
+    "run.cancelled": followed,
+    "run.succeeded": followed,
+    "run.failed": followed,
+    "run.interrupted": followed,
+    "message.committed": followed,
+    "attempt.withdrawn": followed,
+    "proposal.created": followed,
+    "proposal.decided": followed,
+    "runner.recovered": followed,
+    "runner.changed": followed,
+    preview: followed,
+  };
+  events.onEach(handlers);
+
+  const Notices = createNotices(documents, files);
+  slots.above.value = () => [h(Notices, { key: "notices" }), h(assistant.Refusal, { key: "refusal" })];
+  listenForKeys(window, board);
+  effect(() => {
+    document.title = documents.current.value?.info.value.name ?? "Galley";
+  });
+
+  const workspace = backend.workspace
+    .Current()
+    .then(files.setWorkspace, (error: unknown) => console.error(error));
+  await events.open();
+  await workspace;
+  render(
+    h(Window, {
+      model: {
+        board,
+        layout,
+        settings,
+        settingsTab,
+        dialogs,
+        toasts,
+        workspace: files.workspace,
+        tree,
+        documents: files.view,
+        slots,
+        onSample: files.openSample,
+        inert,
+        reload: () => location.reload(),
+      },
+    }),
+    root,
+  );
+  await assistant.rebind().catch((error: unknown) => console.error(error));
+}

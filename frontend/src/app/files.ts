@@ -1,0 +1,314 @@
+/** What a person does with documents: open, save, close, quit, and what is asked on the way. */
+
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { type Backend, type BackendError, decodeError, type WorkspaceInfo } from "../backend";
+import type { Documents, Tab } from "../document";
+import { endingsOf } from "../editor";
+import { t } from "../i18n";
+import {
+  type CommandAction,
+  type CommandId,
+  type Counts,
+  countText,
+  type Dialogs,
+  type DocumentsView,
+  type SettingsTab,
+  type StatusView,
+  type Tree,
+} from "../ui";
+
+/** A failure that is shown above the text until it is dealt with. */
+export interface Failure {
+  readonly error: BackendError;
+  /** Tries again; null where that would be senseless. */
+  readonly retry: (() => void) | null;
+}
+
+/** A save that could not be done in one step. */
+export interface Fallback {
+  readonly path: string;
+}
+
+/** Documents and workspace as the window and the commands use them. */
+export interface Files {
+  readonly view: DocumentsView;
+  readonly workspace: ReadonlySignal<WorkspaceInfo>;
+  readonly failure: ReadonlySignal<Failure | null>;
+  readonly fallback: ReadonlySignal<Fallback | null>;
+  readonly actions: Readonly<Partial<Record<CommandId, CommandAction>>>;
+  readonly dismiss: () => void;
+  /** Does something that may be refused, and shows it if it is. */
+  readonly attempt: (what: () => Promise<unknown>) => void;
+  readonly setWorkspace: (info: WorkspaceInfo) => void;
+  readonly openSample: () => void;
+  readonly save: (tab: Tab, overwrite?: boolean) => Promise<boolean>;
+  readonly saveAs: (tab: Tab) => Promise<boolean>;
+  /** Asks about unsaved text and running tasks, then quits. */
+  readonly quit: (runs: number) => Promise<void>;
+}
+
+/** What the files of the window need. */
+export interface FilesConfig {
+  readonly backend: Backend;
+  readonly documents: Documents;
+  readonly dialogs: Dialogs;
+  readonly tree: Tree;
+  readonly settingsTab: SettingsTab;
+  /** How many AI tasks are under way. */
+  readonly runs: () => number;
+}
+
+/** How long typing rests before the text is counted again, in ms. */
+const countAfterMs = 200;
+
+/** Makes them. */
+export function createFiles(config: FilesConfig): Files {
+  const { backend, documents, dialogs, tree, settingsTab } = config;
+  const workspace = signal<WorkspaceInfo>({ path: "", name: "" });
+  const failure = signal<Failure | null>(null);
+  const fallback = signal<Fallback | null>(null);
+  const counts = countWhenResting(documents);
+
+  function attempt(what: () => Promise<unknown>): void {
+    void what().then(
+      () => {
+        failure.value = null;
+      },
+      (reason) => {
+        const error = decodeError(reason);
+        // Backing out of a native dialog is no failure.
+        failure.value = error.code === "cancelled" ? null : { error, retry: () => attempt(what) };
+      },
+    );
+  }
+
+  function setWorkspace(info: WorkspaceInfo): void {
+    workspace.value = info;
+    tree.setRoot(info.path);
+  }
+
+  function toFront(): void {
+    settingsTab.front.value = false;
+  }
+
+  function openWith(open: () => Promise<unknown>): void {
+    attempt(async () => {
+      await open();
+      toFront();
+      documents.view.focus();
+    });
+  }
+
+  async function save(tab: Tab, overwrite = false): Promise<boolean> {
+    try {
+      const result = await documents.save(tab.id, { overwrite });
+      fallback.value = result.fallback ? { path: result.recoveryPath } : null;
+      if (result.written) {
+        tree.refresh();
+      }
+      return true;
+    } catch {
+      // The tab holds the reason; it is shown above the text.
+      return false;
+    }
+  }
+
+  async function saveAs(tab: Tab): Promise<boolean> {
+    try {
+      const result = await documents.saveAs(tab.id);
+      tree.refresh();
+      return result !== null;
+    } catch {
+      return false;
+    }
+  }
+
+  async function close(id: string): Promise<void> {
+    const tab = documents.tabs.peek().find((other) => other.id === id);
+    if (tab?.dirty.peek()) {
+      const decision = await dialogs.askUnsaved([tab.info.peek().name]);
+      if (decision === "cancel" || (decision === "save" && !(await save(tab)))) {
+        return;
+      }
+    }
+    await documents.close(id);
+  }
+
+  async function quit(runs: number): Promise<void> {
+    const unsaved = documents.tabs.peek().filter((tab) => tab.dirty.peek());
+    let discard = false;
+    if (unsaved.length > 0) {
+      const decision = await dialogs.askUnsaved(unsaved.map((tab) => tab.info.peek().name));
+      if (decision === "cancel") {
+        return;
+      }
+      discard = decision === "discard";
+      for (const tab of discard ? [] : unsaved) {
+        if (!(await save(tab))) {
+          documents.select(tab.id);
+          toFront();
+          return;
+        }
+      }
+    }
+    if (runs > 0) {
+      const answer = await dialogs.ask({
+        title: t("dialogs.running.title", { n: runs }),
+        text: t("dialogs.running.text"),
+        buttons: [{ id: "quit", label: t("dialogs.running.quit"), kind: "plain" }],
+      });
+      if (answer !== "quit") {
+        return;
+      }
+    }
+    await backend.documents.Quit(documents.page.peek(), discard);
+  }
+
+  const withTab = (run: (tab: Tab) => void): CommandAction => ({
+    off: () => (documents.current.value === null || settingsTab.front.value ? "off.noDocument" : ""),
+    run: () => {
+      const tab = documents.current.peek();
+      if (tab !== null) {
+        run(tab);
+      }
+    },
+  });
+
+  return {
+    workspace,
+    failure,
+    fallback,
+    attempt,
+    setWorkspace,
+    save,
+    saveAs,
+    quit,
+    dismiss: () => {
+      failure.value = null;
+      fallback.value = null;
+    },
+    openSample: () => attempt(async () => setWorkspace(await backend.workspace.OpenSample())),
+    view: {
+      tabs: computed(() => documents.tabs.value.map(tabView)),
+      current: computed(() => documents.current.value?.id ?? ""),
+      status: computed(() => {
+        const tab = documents.current.value;
+        return tab && statusView(tab, counts.whole.value, counts.selection.value);
+      }),
+      mount: (host) => host.append(documents.view.dom),
+      focusText: () => documents.view.focus(),
+      open: (path) => openWith(() => documents.open(path)),
+      select: (id) => documents.select(id),
+      close: (id) => attempt(() => close(id)),
+    },
+    actions: {
+      "file.new": { run: () => openWith(() => documents.create()) },
+      "file.open": { run: () => openWith(() => documents.openDialog()) },
+      "file.openFolder": {
+        run: () =>
+          attempt(async () => {
+            const info = await backend.workspace.OpenDialog();
+            if (info.path !== "") {
+              setWorkspace(info);
+              toFront();
+            }
+          }),
+      },
+      "file.save": withTab((tab) => void save(tab)),
+      "file.saveAs": withTab((tab) => void saveAs(tab)),
+      "file.close": {
+        off: () => (documents.current.value === null && !settingsTab.open.value ? "off.noDocument" : ""),
+        run: () => {
+          const tab = documents.current.peek();
+          if (settingsTab.open.peek() && settingsTab.front.peek()) {
+            settingsTab.open.value = false;
+            settingsTab.front.value = false;
+          } else if (tab !== null) {
+            attempt(() => close(tab.id));
+          }
+        },
+      },
+      "app.quit": { run: () => attempt(() => quit(config.runs())) },
+    },
+  };
+}
+
+function tabView(tab: Tab) {
+  const info = tab.info.value;
+  return {
+    id: tab.id,
+    name: info.name,
+    path: info.path,
+    dirty: tab.dirty.value,
+    readOnly: info.readOnly !== "",
+    conflict: tab.problem.value?.code === "changed_on_disk",
+    missing: tab.problem.value?.code === "not_found",
+  };
+}
+
+function statusView(tab: Tab, counts: Counts, selection: Counts | null): StatusView {
+  const info = tab.info.value;
+  const savedAtMs = tab.savedAtMs.value;
+  return {
+    save: saveState(tab, savedAtMs),
+    savedAtMs,
+    counts,
+    selection,
+    encoding: info.encoding,
+    bom: info.bom,
+    endings: endingsName(endingsOf(tab.state()).table.map((run) => run.ending)),
+  };
+}
+
+function saveState(tab: Tab, savedAtMs: number): StatusView["save"] {
+  if (tab.info.value.readOnly !== "") {
+    return "readOnly";
+  }
+  if (tab.saving.value) {
+    return "saving";
+  }
+  if (tab.dirty.value) {
+    return tab.problem.value === null ? "unsaved" : "failed";
+  }
+  return savedAtMs > 0 ? "saved" : "unchanged";
+}
+
+function endingsName(endings: readonly string[]): string {
+  const kinds = new Set(endings);
+  return kinds.size > 1 ? "mixed" : ([...kinds][0] ?? "");
+}
+
+/** Counts the document in front when typing rests, and its selection. */
+function countWhenResting(documents: Documents): {
+  readonly whole: ReadonlySignal<Counts>;
+  readonly selection: ReadonlySignal<Counts | null>;
+} {
+  const whole = signal<Counts>({ words: 0, characters: 0 });
+  const selection = signal<Counts | null>(null);
+  let shown: Tab | null = null;
+  let counted: unknown = null;
+  effect(() => {
+    const tab = documents.current.value;
+    documents.revision.value;
+    const count = (): void => {
+      if (tab === null) {
+        return;
+      }
+      const { doc, selection: ranges } = tab.state();
+      if (doc !== counted) {
+        counted = doc;
+        whole.value = countText(doc.toString());
+      }
+      const parts = ranges.ranges.filter((range) => !range.empty);
+      selection.value =
+        parts.length === 0
+          ? null
+          : countText(parts.map((range) => doc.sliceString(range.from, range.to)).join("\n"));
+    };
+    // Never at once: the view gets another document after the signal has changed.
+    const timer = setTimeout(count, tab === shown ? countAfterMs : 0);
+    shown = tab;
+    return () => clearTimeout(timer);
+  });
+  return { whole, selection };
+}

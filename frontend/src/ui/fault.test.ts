@@ -1,0 +1,52 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { faultCodes } from "../backend";
+import { setLanguage } from "../i18n";
+import { describeFault, faultActionLabel } from "./fault";
+
+afterEach(() => setLanguage("en"));
+
+// covers: K6 C17 (different failures, different words, each with its next step)
+describe("describeFault", () => {
+  const facts = { detail: "", retryAfterMs: 0, provider: "DeepSeek" };
+
+  it.each(faultCodes)("says %s in both languages, with a next step", (code) => {
+    const english = describeFault({ ...facts, code });
+    expect(english.actions.length).toBeGreaterThan(0);
+    expect(english.title).not.toContain("{");
+    expect(english.actions.map(faultActionLabel).every((label) => label !== "")).toBe(true);
+    setLanguage("zh");
+    const chinese = describeFault({ ...facts, code });
+    expect(chinese.title).toMatch(/\p{Script=Han}/u);
+    expect(chinese.text).toMatch(/\p{Script=Han}/u);
+  });
+
+  it("tells the seven failures of C17 apart", () => {
+    const codes = [
+      "bad_key",
+      "model_not_found",
+      "rate_limited",
+      "dns",
+      "tls",
+      "context_too_long",
+      "overloaded",
+    ] as const;
+    const said = codes.map((code) => describeFault({ ...facts, code }));
+    expect(new Set(said.map((fault) => fault.title)).size).toBe(7);
+    expect(new Set(said.map((fault) => fault.actions[0])).size).toBeGreaterThan(4);
+  });
+
+  it("uses the words of the design", () => {
+    const say = (
+      code: "no_key" | "bad_key" | "rate_limited" | "dns",
+      detail = "",
+      retryAfterMs = 0,
+    ): string => {
+      const { title, text } = describeFault({ ...facts, code, detail, retryAfterMs });
+      return `${title} ${text}`;
+    };
+    expect(say("no_key")).toBe("No key for DeepSeek. Add one to use it.");
+    expect(say("bad_key", "401")).toBe("DeepSeek refused the key (401). It may be mistyped or expired.");
+    expect(say("rate_limited", "", 42_000)).toBe("DeepSeek asks for a pause of 42 s. Your message is kept.");
+    expect(say("dns", "api.exmaple.com")).toBe("api.exmaple.com was not found. Check the address.");
+  });
+});
