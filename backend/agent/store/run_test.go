@@ -454,6 +454,10 @@ func TestKeepDraft_IsReplacedByTheEnd(t *testing.T) {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 	wantCode(t, s.KeepDraft(ctx, run.ID, m), fault.InvalidInput)
+	rows, _, err := one(ctx, plain{s.reader}, scanInt, `SELECT count(*) FROM messages WHERE run_id=?`, string(run.ID))
+	if err != nil || rows != 2 {
+		t.Errorf("%d messages are stored, %v; want the person's and the answer", rows, err)
+	}
 
 	// An end without a message of its own commits what had come.
 	other := started(t, s, "d")

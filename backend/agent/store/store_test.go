@@ -265,9 +265,10 @@ func TestOpen_LeavesAFileItCannotUseAlone(t *testing.T) {
 		"cut off": {func(t *testing.T, path string) {
 			must(t, os.Truncate(path, 5000))
 		}, ErrDamaged},
-		"newer":             {exec("PRAGMA user_version=99"), ErrNewer},
-		"somebody else's":   {exec("PRAGMA user_version=0"), ErrDamaged},
-		"newer, in its log": {func(t *testing.T, path string) { leaveInLog(t, path, "PRAGMA user_version=99") }, ErrNewer},
+		"a page nobody owns": {exec("PRAGMA writable_schema=1; DELETE FROM sqlite_schema WHERE name='events_run'"), ErrDamaged},
+		"newer":              {exec("PRAGMA user_version=99"), ErrNewer},
+		"somebody else's":    {exec("PRAGMA user_version=0"), ErrDamaged},
+		"newer, in its log":  {func(t *testing.T, path string) { leaveInLog(t, path, "PRAGMA user_version=99") }, ErrNewer},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
