@@ -57,7 +57,7 @@ export function followTextLanguage(view: EditorView): void {
  * The language of a text by its beginning: what its front matter says, else
  * what it is written in, else that of the interface.
  */
-export function textLanguage(head: string): string {
+function textLanguage(head: string): string {
   const said = /^---\n(?:(?!---\n).*\n)*?lang:[ \t]*["']?([A-Za-z][\w-]*)/.exec(head)?.[1];
   if (said !== undefined) {
     return said;

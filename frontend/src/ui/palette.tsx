@@ -10,7 +10,7 @@ import { keyLabel } from "./keys";
 import { useModal } from "./modal";
 
 /** A command that the query hits. */
-export interface PaletteHit {
+interface PaletteHit {
   readonly command: Command;
   readonly hit: FuzzyHit;
 }
@@ -19,7 +19,7 @@ export interface PaletteHit {
  * The commands that a query hits: by group, the group with the best hit first,
  * within a group the best first. Without a query the order is the table's.
  */
-export function findCommands(commands: readonly Command[], query: string): readonly PaletteHit[] {
+function findCommands(commands: readonly Command[], query: string): readonly PaletteHit[] {
   const hits = commands
     .filter((command) => command.id !== "view.palette")
     .flatMap((command) => {

@@ -82,7 +82,7 @@ export function Providers({ settings, dialogs, selected, onSelect }: ProvidersPr
 }
 
 /** Reports whether a provider can be used as it is. */
-export function isReady(provider: ProviderState): boolean {
+function isReady(provider: ProviderState): boolean {
   return provider.problem === "" && !(provider.needsKey && provider.key.place === "none");
 }
 

@@ -20,7 +20,7 @@ import { TreeView } from "./tree";
 import { documentLabel, type Tree } from "./tree-model";
 
 /** The id of the settings' tab, among the ids of documents. */
-export const settingsTab = "settings";
+const settingsTab = "settings";
 
 /** Where the settings tab is: shut, behind a document, or in front. */
 export interface SettingsTab {
