@@ -256,7 +256,8 @@ func TestFaults_Network(t *testing.T) {
 	})
 	t.Run("unknown authority", func(t *testing.T) {
 		t.Parallel()
-		f := ask(t, Config{BaseURL: "https://" + ownAuthority(t) + "/v1"})
+		addr, _ := ownAuthority(t, http.NotFoundHandler())
+		f := ask(t, Config{BaseURL: "https://" + addr + "/v1"})
 		if f == nil || f.Code != fault.TLS || !strings.Contains(f.Detail, "issued by ACME Proxy CA") {
 			t.Errorf("got %v", f)
 		}
@@ -495,8 +496,9 @@ func noSuchName(t *testing.T) *net.Resolver {
 	}}
 }
 
-// ownAuthority serves TLS with a certificate of an authority that nobody knows.
-func ownAuthority(t *testing.T) string {
+// ownAuthority serves TLS with a certificate of an authority that nobody knows,
+// and returns the address and the authority's own certificate.
+func ownAuthority(t *testing.T, h http.Handler) (string, []byte) {
 	t.Helper()
 	newKey := func() *ecdsa.PrivateKey {
 		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -519,10 +521,14 @@ func ownAuthority(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	return s.Listener.Addr().String()
+	return s.Listener.Addr().String(), caDER
 }
