@@ -168,13 +168,15 @@ func (t *target) fitFrontMatter(body string, whole bool) string {
 		return ""
 	case t.front > 0 && !looks && !strings.HasPrefix(start, "---"):
 		front := t.core[:t.front]
-		if t.front == len(t.core) {
-			inner := strings.TrimSuffix(front[len(firstLine(front))+1:], "\n")
-			if i := strings.LastIndexByte(inner, '\n'); i >= 0 && similarity(bagOf(inner), bagOf(body)) >= alike {
-				return firstLine(front) + "\n" + trimmed(body) + inner[i:]
-			}
+		if t.front == len(t.core) && looksLikeYAML("---\n"+start+"\n---") {
+			// Only the lines between the delimiters came back.
+			inner := strings.TrimSuffix(front, "\n")
+			return firstLine(front) + "\n" + trimmed(body) + inner[strings.LastIndexByte(inner, '\n'):]
 		}
 		_, gap := trimEdges(t.core[t.front:])
+		if !strings.HasSuffix(front, "\n") && gap == 0 {
+			front += "\n\n"
+		}
 		return front + t.core[t.front:t.front+gap] + start
 	}
 	return body

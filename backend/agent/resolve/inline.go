@@ -16,6 +16,8 @@ type thing struct {
 	kind     core.Warning
 	value    string
 	from, to int
+	// inner is what value stands for, without marks round it.
+	inner span
 }
 
 // inliner collects the things of one outline.
@@ -54,7 +56,12 @@ func collect(o *outline, labels labelSet) []thing {
 }
 
 func (in *inliner) add(kind core.Warning, value string, from, to int) {
-	in.things = append(in.things, thing{kind, value, from, to})
+	in.addMarked(kind, value, span{from, to}, span{from, to})
+}
+
+// addMarked adds a thing that has marks round what it says.
+func (in *inliner) addMarked(kind core.Warning, value string, outer, inner span) {
+	in.things = append(in.things, thing{kind, value, outer.from, outer.to, inner})
 }
 
 // blocks collects what whole lines say.
@@ -67,7 +74,7 @@ func (in *inliner) blocks() {
 			front = i
 		case l.lead.quotes > 0 && !l.inCallout && l.kind != blankLine:
 			if body := strings.TrimFunc(o.text[l.body:l.to], isBlank); body != "" {
-				in.add(core.WarnQuotation, "> "+foldQuotes(body), l.from, l.to)
+				in.addMarked(core.WarnQuotation, "> "+foldQuotes(body), span{l.from, l.to}, span{l.body, l.to})
 			}
 		}
 		if l.kind == definitionLine {
@@ -79,7 +86,14 @@ func (in *inliner) blocks() {
 		in.add(core.WarnFrontMatter, o.text[:o.lines[front].to], 0, o.lines[front].to)
 	}
 	for _, c := range o.codes {
-		from, to := o.lines[c.first].from, o.lines[c.last].to
+		outer := span{o.lines[c.first].from, o.lines[c.last].to}
+		inner := outer
+		if o.lines[c.first].kind == fenceLine && c.last > c.first {
+			inner.from = o.lines[c.first+1].from
+			if last := o.lines[c.last]; last.kind == fenceLine {
+				inner.to = max(inner.from, last.from)
+			}
+		}
 		var body strings.Builder
 		for i := c.first; i <= c.last; i++ {
 			if l := o.lines[i]; l.kind != fenceLine {
@@ -87,7 +101,7 @@ func (in *inliner) blocks() {
 				body.WriteByte('\n')
 			}
 		}
-		in.add(core.WarnCode, body.String(), from, to)
+		in.addMarked(core.WarnCode, body.String(), outer, inner)
 	}
 }
 
@@ -187,7 +201,7 @@ func (in *inliner) codeSpan(r *run, i int) int {
 	if end < 0 {
 		return ticks
 	}
-	in.add(core.WarnCode, r.text[i+ticks:end-ticks], r.at(i), r.at(end-1)+1)
+	in.addMarked(core.WarnCode, r.text[i+ticks:end-ticks], span{r.at(i), r.at(end-1) + 1}, span{r.at(i + ticks), r.at(end-ticks-1) + 1})
 	r.mask(i, end)
 	return end - i
 }
@@ -319,7 +333,7 @@ func (in *inliner) closeLink(r *run, open, i int) int {
 			break
 		}
 		target := destination(strings.TrimLeftFunc(rest[1:], isEdge))
-		in.add(core.WarnLink, target, r.at(i), r.at(i+end)+1)
+		in.addMarked(core.WarnLink, target, span{r.at(open), r.at(i+end) + 1}, span{r.at(i), r.at(i+end) + 1})
 		r.mask(i, i+end+1)
 		return end + 1
 	case strings.HasPrefix(rest, "["):
@@ -332,7 +346,7 @@ func (in *inliner) closeLink(r *run, open, i int) int {
 			label = s[open+1 : i]
 		}
 		if label = foldLabel(label); in.labels[label] {
-			in.add(core.WarnLink, "["+label+"]", r.at(i), r.at(i+1+end)+1)
+			in.addMarked(core.WarnLink, "["+label+"]", span{r.at(open), r.at(i+1+end) + 1}, span{r.at(i), r.at(i+1+end) + 1})
 			r.mask(i, i+2+end)
 			return end + 2
 		}
@@ -473,7 +487,7 @@ func (in *inliner) quotations(r *run) {
 		if k >= 0 {
 			m := open[k]
 			open = open[:k]
-			in.add(core.WarnQuotation, foldQuotes(r.text[m.at:i]), r.at(m.start), r.at(i)+n)
+			in.addMarked(core.WarnQuotation, foldQuotes(r.text[m.at:i]), span{r.at(m.start), r.at(i) + n}, span{r.at(m.at), r.at(i)})
 			continue
 		}
 		switch c {

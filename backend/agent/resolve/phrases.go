@@ -39,8 +39,10 @@ var openingClear = compileAll(
 	`^(?:this is|that's|that is|the following is|what follows is|you'll find below)\b.*(?:`+edited+`|`+matter+`)`,
 	`^(?:the |your |my |a )?(?:`+edited+`)(?: and (?:`+edited+`))? (?:`+matter+`)\b.{0,40}:$`,
 	`^(?:the )?(?:`+edited+`|`+matter+`|output|result|answer)(?: is| are| follows| below)?:$`,
-	`^(?:i've|i have|i|we've) (?:also |just |only |now |gone ahead and |carefully )*(?:`+edited+`|made|kept|left|went|reviewed|checked|read|looked|removed|replaced|added|turned|kept|written|continued)\b.*(?:`+edited+`|`+matter+`|tone|meaning|it)\b`,
+	`^(?:i've|i have|i|we've) (?:also |just |only |now |gone ahead and |carefully )*(?:`+edited+`|made|kept|left|went|reviewed|checked|read|looked|removed|replaced|added|turned|kept|written|continued)\b.*(?:`+edited+`|`+matter+`|\btone|\bmeaning|\bit)\b`,
 	`^(?:the |your |this )?(?:original |whole |selected )?(?:`+matter+`) (?:is|was|are|were|looks?|seems?|has|had|contains?|reads?|needs?) (?:already |all |quite |perfectly |very )*(?:correct|fine|good|great|well|clear|no |free of|without)`,
+	`^(?:let me|i'll|i will|allow me to|i'm going to) (?:just |now |quickly )?(?:`+edited+`|fix|correct|revise|improve|polish|rewrite|translate)\b.{0,60}[.!:]$`,
+	`^(?:改为|改為|应为|應為|改成|更正为|修正为|译文|譯文|译为|結果|结果|输出|答案|答复|回答)[:：]$`,
 	`^(?:there (?:are|were|is) no|no|i found no|i did(?:n't| not) find any|i see no) (?:`+edited+`|spelling|grammar)`,
 	`^(?:as requested|per your request|as you (?:asked|wished))\b`,
 	`(?:修改|修正|更正|润色|潤色|优化|優化|改写|改寫|翻译|翻譯|校对|校對|校正|调整|調整|整理|改正|订正|訂正|扩写|擴寫|缩写|縮寫|精简|精簡|简化|簡化|续写|續寫|完善|更新|重写|重寫|纠正|糾正|改动|改動|扩展|擴展|压缩|处理|處理|编辑|編輯|译文|譯文|润饰|生成|补充|補充).{0,24}[:：]$`,
@@ -66,7 +68,7 @@ var openingClear = compileAll(
 // openingNod is a short word of assent, which by itself or before clear talk is
 // talk.
 var openingNod = compileAll(
-	`^(?:sure(?: thing)?|certainly|of course|absolutely|definitely|ok(?:ay)?|great|gladly|no problem|got it|understood|alright|right|with pleasure|happy to help|i'd be (?:happy|glad) to(?: help)?|thank you|thanks|yes|hello|hi)(?:[,!.]? (?:here (?:you go|it is)|happy to help|no problem|i can (?:do|help(?: you)? with) that|let me .{0,40}|i'll .{0,40}|i can .{0,40}))?[.!,:…]*$`,
+	`^(?:sure(?: thing)?|certainly|of course|absolutely|definitely|ok(?:ay)?|great|gladly|no problem|got it|understood|alright|right|with pleasure|happy to help|i(?:'d| would) be (?:happy|glad) to(?: help| assist)?(?: you)?(?: with (?:that|this|it))?|thank you|thanks|yes|hello|hi)(?:[,!.]? (?:here (?:you go|it is)|happy to help|no problem|i can (?:do|help(?: you)? with) that|let me .{0,40}|i'll .{0,40}|i can .{0,40}))?[.!,:…]*$`,
 	`^(?:当然|當然|好的|好|没问题|沒問題|可以|明白|明白了|收到|没有问题|当然可以|當然可以|乐意效劳|您好|你好|嗯|行)(?:[，,、]?(?:没问题|可以|当然|这就.{0,8}|我来.{0,12}))?[！!。.，,：:～~]*$`,
 	`^(?:はい|承知(?:いた)?しました|わかりました|分かりました|かしこまりました|もちろん(?:です)?|了解(?:です|しました)?|네|물론(?:입니다|이죠)?|알겠습니다)[、，,。.！!]*$`,
 	`^(?:natürlich|gerne|klar|selbstverständlich|sicher|bien sûr|certainement|d'accord|avec plaisir|claro(?: que sí)?|por supuesto|desde luego|com certeza|certo|certamente|naturalmente|volentieri|конечно|хорошо|разумеется|natuurlijk|oczywiście|jasne|självklart|selvfølgelig|tabii|elbette)[.!,:]*$`,
@@ -85,7 +87,9 @@ var closingClear = compileAll(
 	`^(?:changes|corrections?|edits|fixes|modifications|explanations?|notes?)(?: made)?\s*:\s.*`,
 	`^(?:everything else|the rest|nothing else|all else|other than that)\b.{0,80}(?:same|unchanged|as it was|as is|as before|untouched|alone|changed|kept|left|original)`,
 	`^(?:fixed|corrected|changed|replaced|removed|added|adjusted|rephrased|reworded) ['"“‘`+"`"+`*]?.{1,120}(?:→|->|\bto\b|\bwith\b|\bfrom\b|typos?|spelling|grammar|agreement|punctuation)`,
-	`^(?:great job|well done|good luck|happy writing|good work|nice work|enjoy|all set|done)[.! ]*$`,
+	`^(?:great job|well done|good luck|best of luck|happy writing|good work|nice work|enjoy|all set|done)[.! ]*$`,
+	`^(?:the|a|an|each|both|all|one|two|three)\b.{0,40}\b(?:verbs?|subjects?|plurals?|commas?|apostrophes?|tenses?|articles?|typos?|spellings?|misspell\w*|capitali[sz]\w+|hyphens?|agreement)\b.{0,60}\b(?:agrees?|matche?s?|corrected|fixed|added|removed|changed|replaced|consistent|needed|was|were|is|are|now)\b`,
+	`^以上(?:です|になります|でした)?[。.]?$`,
 	`^(?:希望|期待)(?:这|這|以上|对|對|能|上述|可以|此|它|我).{0,40}(?:帮助|幫助|要求|满意|滿意|有用|需要|喜欢|喜歡|期望|帮到|幫到|合适|合適)`,
 	`^(?:如果|若|如|要是|假如)(?:您|你|还|還|有|需|想|对|對|觉得|希望).{0,60}(?:修改|调整|調整|需要|告诉|告訴|问题|問題|其他|其它|随时|隨時|联系|聯繫|要求|意见|意見|帮助|不满意|润色|风格|语气|版本|吩咐|说明|继续)`,
 	`^(?:如有|如需|若有|若需|有任何|还有什么|還有什麼|还需要|還需要|需要我|是否需要|要不要|请随时|請隨時|请告诉我|請告訴我|欢迎|歡迎|随时|隨時).{0,60}`,
@@ -112,10 +116,38 @@ var closingWeak = compileAll(
 	`^(?:请|請)(?:查收|过目|過目|确认|確認|参考|參考)`,
 )
 
+// aboutEdits marks talk about the work on a text; talk without it may as well
+// be the close of a letter or a notice.
+var aboutEdits = compileAll(`(?:` + edited + `|\b(?:text|version|draft|wording|tone|style|format(?:ting)?|paragraphs?|sentences?|verbs?|original|meaning|markdown)\b|→|->|` +
+	`修改|修正|更正|润色|潤色|优化|優化|改写|校对|调整|調整|整理|改正|订正|改动|改為|改为|改成|替换|错别字|錯字|错字|语病|标点|文本|版本|语气|語氣|风格|原文|应为|` +
+	`修正|変更|訂正|수정|변경|korrigier|änder|version|corrig|modif|correg|cambi|alter|исправ|измен|правк|версия)`)
+
+// setPhrases are closes that only an assistant says.
+var setPhrases = compileAll(
+	`\b(?:hope|trust) (?:this|that|it|the above)\b.{0,30}(?:helps?|works?|useful|meets|fits)`,
+	`\b(?:need|want|like|there)\b.{0,20}\b(?:anything|something) else\b`, `\bfurther (?:help|assistance)\b`,
+	`^(?:great job|well done|good luck|best of luck|happy writing|good work|nice work|enjoy|all set|done)\b`,
+	`^希望.{0,20}(?:帮助|幫助|满意|滿意|有用|帮到|要求)`, `(?:其他|其它|别的|还有什么|還有什麼).{0,12}(?:需要|需求|帮您|帮你|帮忙|帮助|幫)`, `^以上(?:です)?[。.]?$`,
+	`お役に立`, `他に.{0,20}(?:ありましたら|あれば)`, `도움이 되`, `hilft (?:ihnen|dir|das)`, `(?:espero|spero|j.espère).{0,30}(?:aid|ayud|sirva|utile|útil|aiut)`, `надеюсь`,
+	`(?:дайте знать|faites-le-moi savoir|fammi sapere|avísame|me avise|lassen sie es mich wissen|sag bescheid)`,
+)
+
+// strictlyAboutEdits is what first-person talk must have where the text itself
+// speaks in the first person.
+var strictlyAboutEdits = compileAll(`(?:\b(?:grammar|grammatical|typos?|spelling|wording|punctuation|verb|tense|tone|rephras|reword|proofread|corrected|paragraphs?|sentences?)|错别字|语病|标点|润色|修改|修正|更正|语气)`)
+
+var (
+	firstPerson  = compileAll(`(?:\bI\b|\bmy\b|\bwe\b|我|私|僕)`)
+	speaksOfSelf = compileAll(`^[-*• (（]*(?:I\b|I'|we\b|we'|我)`)
+)
+
+// letterOpening is how a letter begins.
+var letterOpening = compileAll(`^(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|to whom|greetings|尊敬的|亲爱的|親愛的|敬爱的|您好|你好|各位|拝啓|.{1,20}(?:様|さん|さま)$|sehr geehrte|liebe|hallo|cher|chère|bonjour|estimad|querid|hola|prezad|car[oa]\b|gentile|уважаем|дорог)`)
+
 // A refusal says that its speaker is sorry or is a program, and that it will
 // not do the work.
 var refusalForms = compileAll(
-	`^(?:i'm|i am|we're|we are)?\s*(?:very |truly |so |really )?(?:sorry|apologi[sz]e|afraid)\b.{0,60}\b(?:can't|cannot|can not|won't|will not|unable|not able|not comfortable|couldn't|could not|must decline|have to decline)\b.{0,80}\b(?:help|assist|comply|fulfil|provide|create|generate|writ|rewrit|edit|translat|process|discuss|engage|support|continue|expand|do that|do this|request|that|this|content|with)`,
+	`^(?:i'm |i am |i |we're |we are |we )?(?:very |truly |so |really |deeply |do )?(?:sorry|apologi[sz]e|afraid)\b.{0,60}\b(?:can't|cannot|can not|won't|will not|unable|not able|not comfortable|couldn't|could not|must decline|have to decline)\b.{0,80}\b(?:help|assist|comply|fulfil|provide|create|generate|writ|rewrit|edit|translat|process|discuss|engage|support|continue|expand|do that|do this|request|that|this|content|with)`,
 	`^(?:i |unfortunately,? i |i'm |i am )(?:can't|cannot|can not|won't|will not|unable to|am unable to|not able to|am not able to|not comfortable|must decline to|have to decline to|decline to|do not|don't)\b.{0,40}\b(?:help|assist|comply|fulfil|provide|create|generate|writ|rewrit|edit|translat|process|discuss|engage|support|continue|expand|do that|do this)\w*\b.{0,200}`,
 	`^(?:as an ai|as a language model|i'm just an ai|i am an ai)\b.{0,120}\b(?:can't|cannot|won't|unable|not able|must|do not|don't)\b`,
 	`^(?:this|that|the|your) (?:request|content|text|topic|instruction)\b.{0,80}\b(?:can't|cannot|goes against|violat|not allowed|against my|not permitted|inappropriate)`,
@@ -156,12 +188,15 @@ func matchesAny(s string, forms []*regexp.Regexp) bool {
 }
 
 // sayable returns a passage as phrases are looked for in it: straight quotes,
-// no emphasis or heading marks round it.
+// no emphasis or heading marks.
 func sayable(s string) string {
 	s = trimmed(foldText(s))
-	s = strings.TrimLeft(s, "#*_> ")
-	s = strings.ReplaceAll(s, "**", "")
-	return strings.TrimRight(trimmed(s), "*_")
+	label := strings.HasPrefix(s, "#") || strings.HasPrefix(s, "**") && strings.HasSuffix(s, "**")
+	s = trimmed(strings.Trim(strings.ReplaceAll(s, "*", ""), "#_> "))
+	if label && !endsInColon(s) && !strings.ContainsAny(s, ".!?。！？\n") {
+		s += ":" // A label in bold or as a heading announces what follows.
+	}
+	return s
 }
 
 // sentences splits a passage behind its sentence marks.
@@ -221,10 +256,15 @@ func closesTalk(passage string) strength {
 		return noTalk
 	}
 	for _, l := range strings.Split(passage, "\n") {
-		said := sayable(strings.TrimLeft(trimmed(l), "-+• "))
+		said := sayable(strings.TrimLeft(trimmed(l), "-+• (（[【"))
 		switch {
-		case matchesAny(said, closingClear):
+		case matchesAny(said, setPhrases):
 			return clearTalk
+		case matchesAny(said, closingClear):
+			if matchesAny(said, aboutEdits) || matchesAny(passage, aboutEdits) {
+				return clearTalk
+			}
+			return weakTalk
 		case matchesAny(said, closingWeak):
 			return weakTalk
 		}

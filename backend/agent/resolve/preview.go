@@ -99,11 +99,13 @@ func (t *target) startsOwn(line string) bool {
 	return n >= 3
 }
 
-// withoutFenceStart cuts a last line that may become the closing fence of the
-// answer.
+// withoutFenceStart cuts a last line that may become a fence round the answer.
 func withoutFenceStart(body string) string {
 	i := strings.LastIndexByte(body, '\n')
 	if i < 0 {
+		if body != "" && (strings.Trim(body, "`") == "" || strings.HasPrefix(body, "```") || strings.HasPrefix(body, "~~~")) {
+			return "" // Its own opening line may be a wrapping.
+		}
 		return body
 	}
 	if last := body[i+1:]; last != "" && len(last) <= 3 && strings.Trim(last, "`") == "" {

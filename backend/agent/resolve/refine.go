@@ -99,9 +99,21 @@ func (e edit) a1() int { return e[len(e)-1].a1 }
 // tidy turns the changes of a diff into edits that a person can read.
 func (p passage) tidy(changes []change) []edit {
 	p.slide(changes)
+	p.handOverBreaks(changes)
 	groups := make([]edit, 0, len(changes))
 	for _, c := range changes {
-		if n := len(groups); n > 0 && p.onlyBlank(groups[n-1].a1(), c.a0) {
+		if c.a1-c.a0+c.b1-c.b0 > 2 && !c.deletes() && !c.inserts() && p.a[c.a0].kind == breakToken && p.b[c.b0].kind == breakToken {
+			groups = append(groups, edit{change{c.a0, c.a0 + 1, c.b0, c.b0 + 1}})
+			c.a0++
+			c.b0++
+			groups = append(groups, edit{c})
+			continue
+		}
+		markers, c, split := p.splitMarkers(c)
+		if split {
+			groups = append(groups, edit{markers})
+		}
+		if n := len(groups); n > 0 && !split && !p.hasLead(groups[n-1]) && p.onlyBlank(groups[n-1].a1(), c.a0) {
 			groups[n-1] = append(groups[n-1], c)
 			continue
 		}
@@ -109,6 +121,58 @@ func (p passage) tidy(changes []change) []edit {
 	}
 	return p.condense(groups)
 }
+
+// splitMarkers splits a change that begins in the block markers of a line and
+// goes on into its content: a marker is looked at by itself.
+func (p passage) splitMarkers(c change) (markers, rest change, split bool) {
+	i, j := c.a0, c.b0
+	for i < c.a1 && p.a[i].lead {
+		i++
+	}
+	for j < c.b1 && p.b[j].lead {
+		j++
+	}
+	if i == c.a0 && j == c.b0 || i == c.a1 && j == c.b1 || p.breaks(c) {
+		return change{}, c, false
+	}
+	return change{c.a0, i, c.b0, j}, change{i, c.a1, j, c.b1}, true
+}
+
+// breaks reports whether a change removes or adds a line break.
+func (p passage) breaks(c change) bool {
+	for _, t := range p.b[c.b0:c.b1] {
+		if t.kind == breakToken {
+			return true
+		}
+	}
+	return p.hasBreak(c.a0, c.a1)
+}
+
+// hasLead reports whether an edit removes or adds block markers.
+func (p passage) hasLead(e edit) bool {
+	for _, c := range e {
+		if c.a0 < c.a1 && p.a[c.a1-1].lead || c.b0 < c.b1 && p.b[c.b1-1].lead {
+			return true
+		}
+	}
+	return false
+}
+
+// handOverBreaks lets a line that goes away take its own break along, where the
+// diff had it take that of the line before the next change.
+func (p passage) handOverBreaks(changes []change) {
+	for i := range len(changes) - 1 {
+		c, n := &changes[i], &changes[i+1]
+		if c.deletes() && n.a0 == c.a1+1 && n.a0 < n.a1 && !n.deletes() && p.startsLine(c.a0) &&
+			p.a[c.a1].kind == breakToken && p.a[n.a0].kind == breakToken && equalKeys(p.a[n.a0].key, p.b[c.b1].key) {
+			c.a1++
+			n.a0++
+		}
+	}
+}
+
+// startsLine reports whether token i of a begins a line.
+func (p passage) startsLine(i int) bool { return i == 0 || p.a[i-1].kind == breakToken }
 
 // onlyBlank reports whether two changes have nothing but one blank between
 // them that does not belong to a block marker.
@@ -281,7 +345,7 @@ func (p passage) join(stretch []edit) []edit {
 	for _, e := range stretch[1:] {
 		last := out[len(out)-1]
 		between := p.a[last.a1():e.a0()]
-		if p.weight(p.old, between) < bigRemain && !p.syntax(between) {
+		if !p.hasLead(last) && !p.hasLead(e) && p.weight(p.old, between) < bigRemain && !p.syntax(between) {
 			out[len(out)-1] = append(last[:len(last):len(last)], e...)
 			continue
 		}
@@ -323,10 +387,15 @@ func (p passage) edits(groups []edit) []byteEdit {
 	return out
 }
 
-// narrow splits the replacement of a table's delimiter cell into its
-// characters: its dashes are no words.
+// narrow keeps a line break that an edit ends in on both sides, and splits the
+// replacement of a table's delimiter cell into its characters: its dashes are
+// no words.
 func narrow(old string, e byteEdit) []byteEdit {
 	cell := old[e.from:e.to]
+	if strings.HasSuffix(cell, "\n") && strings.HasSuffix(e.insert, "\n") {
+		// The same break stays, whatever stood before it.
+		return []byteEdit{{e.from, e.to - 1, e.insert[:len(e.insert)-1]}}
+	}
 	if cell == "" || e.insert == "" || strings.Trim(cell, "-:") != "" || strings.Trim(e.insert, "-:") != "" || len(cell)+len(e.insert) < 4 {
 		return []byteEdit{e}
 	}

@@ -97,7 +97,7 @@ func (t *target) openingLines(lines []string) int {
 		passage, alone = lines[0], false
 		how = opensTalk(passage)
 	}
-	if how == noTalk || n >= len(lines) {
+	if how == noTalk || n >= len(lines) || t.ownVoice(passage) {
 		return 0
 	}
 	rest := lines[n:]
@@ -223,7 +223,7 @@ func (t *target) stripClosing(lines []string, talked bool) []string {
 		if start == 0 {
 			break
 		}
-		if !t.isClosing(lines, start) {
+		if !t.isClosing(lines, start) && !(talked && t.explains(lines, start)) {
 			break
 		}
 		lines = trimLines(lines[:start])
@@ -236,6 +236,12 @@ func (t *target) stripClosing(lines []string, talked bool) []string {
 	return lines
 }
 
+// ownVoice reports whether a passage in the first person may be the text's own:
+// where the text speaks so, or nothing is known of it.
+func (t *target) ownVoice(passage string) bool {
+	return (t.caret || matchesAny(t.core, firstPerson)) && matchesAny(passage, speaksOfSelf) && !matchesAny(passage, strictlyAboutEdits)
+}
+
 // isClosing reports whether the last paragraph, which begins at line start, is
 // talk.
 func (t *target) isClosing(lines []string, start int) bool {
@@ -244,8 +250,14 @@ func (t *target) isClosing(lines []string, start int) bool {
 	if how == noTalk {
 		return false
 	}
+	if t.ownVoice(passage) {
+		return false
+	}
 	if t.caret {
 		return how == clearTalk
+	}
+	if len(t.lines()) > 0 && matchesAny(sayable(t.lines()[0].text), letterOpening) && !matchesAny(passage, aboutEdits) {
+		return false
 	}
 	bags := bagsOf(lines[:start])
 	for _, l := range lines[start:] {
@@ -254,6 +266,17 @@ func (t *target) isClosing(lines []string, start int) bool {
 		}
 	}
 	return how == clearTalk || t.endsLike(lines[:start])
+}
+
+// explains reports whether the last paragraph, which begins at line start,
+// explains a block of code that was asked for at the caret and announced.
+func (t *target) explains(lines []string, start int) bool {
+	above := trimLines(lines[:start])
+	if !t.caret || len(above) == 0 || structured(lines[start]) || parseLead(lines[start]).heading > 0 {
+		return false
+	}
+	_, one := fenceShape(above)
+	return one
 }
 
 // endsLike reports whether the last line of lines is a version of the

@@ -25,8 +25,10 @@ type target struct {
 	inCode, inDiff bool
 	// inTable reports that the selection begins within a table.
 	inTable bool
-	// front is the length of the front matter that core begins with.
-	front int
+	// front is the length of the front matter that core begins with. inFront
+	// reports that the selection is of front matter only.
+	front   int
+	inFront bool
 	// fences are the fenced blocks of core. opensFence reports that core begins
 	// with one, isFence that it is one and nothing else.
 	fences              []block
@@ -97,6 +99,7 @@ func newTarget(ix *text.Index, selection core.Range) *target {
 		t.front = frontMatterEnd(t.core + "\n")
 		t.front = min(t.front, len(t.core))
 	}
+	t.inFront = t.coreFrom+len(core) <= frontMatterEnd(doc) && core != ""
 	t.fences = fencedBlocks(t.core)
 	for _, b := range t.fences {
 		t.inDiff = t.inDiff || strings.EqualFold(b.fence.info, "diff")
@@ -164,7 +167,48 @@ func (t *target) partialEdits(body string) []byteEdit {
 		return []byteEdit{{from: t.coreFrom, to: t.coreFrom, insert: body}}
 	}
 	reach, body := reached(t.core, body, t.inTable)
-	return shift(refine(t.core[:reach], body, loose, t.inTable), t.coreFrom)
+	edits := refine(t.core[:reach], body, loose, t.inTable)
+	if n := len(edits); n > 0 && reach < len(t.core) && edits[n-1].to == reach && edits[n-1].insert != "" {
+		last := &edits[n-1]
+		if last.from == last.to {
+			last.insert = withoutUndecided(last.insert)
+		}
+		if last.insert == "" && last.from == last.to {
+			edits = edits[:n-1]
+		} else {
+			last.insert += seam(t.core[:reach], last.insert, t.core[reach:])
+		}
+	}
+	return shift(edits, t.coreFrom)
+}
+
+// withoutUndecided cuts the last line of what a cut-off answer added last when
+// it is only a word or two: they may as well stand for what comes next.
+func withoutUndecided(insert string) string {
+	start := strings.LastIndexByte(insert, '\n') + 1
+	if b := bagOf(insert[start:]); b.total > 2 {
+		return insert
+	}
+	return strings.TrimRightFunc(insert[:start], isEdge)
+}
+
+// seam returns what must stand between the last words of a cut-off answer and
+// the text it had not come to, so that they do not run together.
+func seam(before, insert, after string) string {
+	if strings.HasSuffix(insert, "\n") || after[0] == '\n' {
+		return ""
+	}
+	whole := before + insert
+	last, _ := utf8.DecodeLastRuneInString(whole)
+	next, _ := utf8.DecodeRuneInString(after)
+	startsLine := before == "" || strings.HasSuffix(before, "\n")
+	switch {
+	case startsLine:
+		return "\n"
+	case isWord(last) && isWord(next) && !spaceless(last) && !spaceless(next):
+		return " "
+	}
+	return ""
 }
 
 // withoutLastWord cuts the word that s ends in, which may be cut off, and the

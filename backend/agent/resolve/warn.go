@@ -247,8 +247,15 @@ func (c *comparison) compareBetween(kind core.Warning, before, after []thing) {
 		}
 		return
 	}
-	// The longest common part stays unsaid.
+	// The longest common part stays unsaid. As many after as before are the same
+	// things in other words; one that came or went takes its marks along.
 	n, m := len(before), len(after)
+	place := func(t thing) []span {
+		if n == m {
+			return []span{t.inner}
+		}
+		return []span{{t.from, t.to}}
+	}
 	common := make([][]int, n+1)
 	for i := range common {
 		common[i] = make([]int, m+1)
@@ -268,10 +275,10 @@ func (c *comparison) compareBetween(kind core.Warning, before, after []thing) {
 			i++
 			j++
 		case j == m || i < n && common[i+1][j] >= common[i][j+1]:
-			c.warn(kind, []span{{before[i].from, before[i].to}}, nil)
+			c.warn(kind, place(before[i]), nil)
 			i++
 		default:
-			c.warn(kind, nil, []span{{after[j].from, after[j].to}})
+			c.warn(kind, nil, place(after[j]))
 			j++
 		}
 	}

@@ -18,7 +18,8 @@ func (t *target) unwrap(lines []string, whole bool) ([]string, bool) {
 	f, _ := parseFence(strings.TrimSpace(lines[open]))
 	info := strings.ToLower(f.info)
 	markdown := info == "markdown" || info == "md"
-	if !t.inCode && !markdown && info != "" {
+	yaml := t.inFront && (info == "yaml" || info == "yml")
+	if !t.inCode && !markdown && !yaml && info != "" {
 		return nil, false
 	}
 	rest := lines[open+1:]
@@ -37,7 +38,7 @@ func (t *target) unwrap(lines []string, whole bool) ([]string, bool) {
 			return nil, false
 		}
 	}
-	if !t.outside(before, after, body, markdown || t.inCode) {
+	if !t.outside(before, after, body, markdown || yaml || t.inCode) {
 		return nil, false
 	}
 	return body, true
