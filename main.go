@@ -21,5 +21,6 @@ func main() {
 		os.Exit(code)
 	}
 	closeInspector()
+	prepareWindow()
 	os.Exit(runWindow(os.Args[1:]))
 }

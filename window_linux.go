@@ -105,6 +105,26 @@ static void galley_set_label(int menu, int item, char *label, char *accel) {
 */
 import "C"
 
+import (
+	"os"
+	"path/filepath"
+)
+
+// prepareWindow is called before any GTK is touched. Where there is no session
+// bus, GLib would start one with dbus-launch and wait for it, at some for ever;
+// the window needs none.
+func prepareWindow() {
+	if os.Getenv("DBUS_SESSION_BUS_ADDRESS") != "" {
+		return
+	}
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		if _, err := os.Stat(filepath.Join(dir, "bus")); err == nil {
+			return
+		}
+	}
+	_ = os.Setenv("DBUS_SESSION_BUS_ADDRESS", "disabled:") // fails for a malformed name only
+}
+
 // guardWindow keeps the page where it is and brings it back when its process
 // dies. Wails v2 offers no hook for either on Linux, so the signals of the
 // WebKitWebView are connected here as soon as the widget exists. origin ends in

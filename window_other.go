@@ -2,6 +2,9 @@
 
 package main
 
+// prepareWindow does nothing here.
+func prepareWindow() {}
+
 // guardWindow does nothing here: WebView2 and WKWebView keep the page in place
 // through Wails' own navigation handling.
 func guardWindow(string) {}

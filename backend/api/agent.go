@@ -16,6 +16,13 @@ import (
 // maxInstruction bounds what a person types into the rewrite box, in bytes.
 const maxInstruction = 32 << 10
 
+// The longest name of a model and the longest BCP 47 tag that we take, in
+// bytes.
+const (
+	maxName = 200
+	maxTag  = 35
+)
+
 // Agent is the bound service of runs and proposals.
 type Agent struct {
 	host     *host.Host
@@ -63,7 +70,8 @@ func (s *Agent) SubmitRewrite(req RewriteRequest) (RunRef, error) {
 
 func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 	const op = "submit rewrite"
-	if req.CommandID == "" || len(req.CommandID) > 100 || len(req.Instruction) > maxInstruction {
+	if req.CommandID == "" || len(req.CommandID) > 100 || len(req.Instruction) > maxInstruction ||
+		len(req.Model) > maxName || len(req.Language) > maxTag {
 		return host.Rewrite{}, fault.New(fault.InvalidInput, op, nil)
 	}
 	p, ok := s.settings.Provider(req.ProviderID)

@@ -120,6 +120,7 @@ func serveText(w http.ResponseWriter, r *http.Request, rest string, texts TextSt
 		}
 		w.WriteHeader(http.StatusNoContent)
 	default:
+		w.Header().Set("Allow", "GET, HEAD, POST")
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
 }

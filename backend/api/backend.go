@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"sync"
 
 	"galley/backend/agent/core"
@@ -26,6 +27,8 @@ type Config struct {
 	Relabel func([]MenuLabel)
 	// Quit ends the program without a question.
 	Quit func()
+	// Ring is the keyring; nil for the system's.
+	Ring credential.Ring
 }
 
 // Backend is everything behind the window, wired. Make one with [New], start it
@@ -62,7 +65,7 @@ func New(cfg Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := credential.New(credential.Config{KeysFile: cfg.Home.Keys(), PlainFile: cfg.Home.Credentials()})
+	keys := credential.New(credential.Config{KeysFile: cfg.Home.Keys(), PlainFile: cfg.Home.Credentials(), Ring: cfg.Ring})
 	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, emitter: NewEmitter(cfg.Send)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.host, err = host.New(host.Config{
@@ -78,7 +81,7 @@ func New(cfg Config) (*Backend, error) {
 	by := gestures{dialogs: cfg.Dialogs, granter: grants}
 	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, log: cfg.Log}
 	b.workspace = &Workspace{grants: grants, gestures: by, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
-	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: cfg.Home.Prompts(), ctx: ctx, log: cfg.Log}
+	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
 		store: store, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
 		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,

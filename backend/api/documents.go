@@ -27,6 +27,8 @@ func (s *Documents) Attach() (DocumentsState, error) {
 		if err != nil {
 			return DocumentsState{}, err
 		}
+		// First, so that nothing falls between the state and the messages.
+		s.emitter.Open()
 		a := s.set.Attach()
 		s.emitter.Emit("page.attached", PageAttached{Page: a.Page})
 		state := DocumentsState{
@@ -52,6 +54,8 @@ func (s *Documents) Open(path string) (Document, error) {
 }
 
 // OpenDialog asks for files and opens them; none when the person cancelled.
+// Where one cannot be opened, that is the answer, and those before it come as
+// document.opened.
 func (s *Documents) OpenDialog() ([]Document, error) {
 	return call(s.log, "open dialog", func() ([]Document, error) {
 		paths, err := s.gestures.files(s.ctx())
@@ -62,6 +66,9 @@ func (s *Documents) OpenDialog() ([]Document, error) {
 		for _, path := range paths {
 			info, err := s.set.Open(s.ctx(), path)
 			if err != nil {
+				for _, d := range opened {
+					s.emitter.Emit("document.opened", DocumentOpened{Document: d})
+				}
 				return nil, err
 			}
 			opened = append(opened, documentOf(info))
@@ -101,6 +108,10 @@ func (s *Documents) Save(req SaveRequest) (SaveResult, error) {
 // when the person cancelled.
 func (s *Documents) SaveAs(req SaveRequest) (SaveResult, error) {
 	return call(s.log, "save as", func() (SaveResult, error) {
+		// An older page asks nothing and gets no grant.
+		if err := s.set.CheckPage(req.Page); err != nil {
+			return SaveResult{}, err
+		}
 		info, err := s.set.Info(req.ID)
 		if err != nil {
 			return SaveResult{}, err
@@ -141,6 +152,9 @@ func (s *Documents) SetCurrent(page int64, id string) error {
 // RestoreDraft opens a draft of an earlier start as an unsaved document.
 func (s *Documents) RestoreDraft(page int64, id string) (Document, error) {
 	return call(s.log, "restore draft", func() (Document, error) {
+		if err := s.set.CheckPage(page); err != nil {
+			return Document{}, err
+		}
 		left, err := s.set.Drafts(s.ctx())
 		if err != nil {
 			return Document{}, err

@@ -30,7 +30,10 @@ type Emitter struct {
 	// queue holds what waits; n is the number of the newest message.
 	queue []Message
 	n     int64
-	wake  chan struct{}
+	// open is true once a page has attached: what came before is part of the
+	// state that it got.
+	open bool
+	wake chan struct{}
 }
 
 // NewEmitter returns an emitter that hands messages to send, from the goroutine
@@ -49,7 +52,7 @@ func (e *Emitter) Run(ctx context.Context) {
 		}
 		for {
 			m, ok := e.next()
-			if !ok {
+			if !ok || ctx.Err() != nil {
 				break
 			}
 			e.send(m)
@@ -86,35 +89,35 @@ func (e *Emitter) EmitEvent(ev core.Event) error {
 		Payload:  ev.Payload,
 	}
 	if len(ev.Payload) > maxPayload {
-		short, err := withoutBody(ev)
-		if err != nil {
+		var err error
+		if m.Payload, m.Ref, err = withoutBody(ev); err != nil {
 			return fmt.Errorf("shorten %s: %w", ev.Type, err)
 		}
-		m.Payload, m.Ref = short, true
 	}
 	e.add(m)
 	return nil
 }
 
-// withoutBody returns the payload of a large event without its body.
-func withoutBody(ev core.Event) (any, error) {
+// withoutBody returns the payload of a large event without its body, and false
+// where it is the whole: of other types there is nothing to fetch.
+func withoutBody(ev core.Event) (payload any, short bool, err error) {
 	switch ev.Type {
 	case core.EventProposalCreated:
 		var p core.Proposal
 		if err := json.Unmarshal(ev.Payload, &p); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		p.Patch.Edits, p.Hunks = []text.Edit{}, []core.Hunk{}
-		return p, nil
+		return p, true, nil
 	case core.EventMessageCommitted:
 		var m core.MessageCommitted
 		if err := json.Unmarshal(ev.Payload, &m); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		m.Message.Parts = []core.Part{}
-		return m, nil
+		return m, true, nil
 	default:
-		return ev.Payload, nil
+		return ev.Payload, false, nil
 	}
 }
 
@@ -131,9 +134,19 @@ func (e *Emitter) EmitPreview(p core.Preview) {
 	e.add(Message{Envelope: Envelope{Type: "preview", RunID: string(p.RunID)}, Payload: p})
 }
 
+// Open begins to take messages. Before, there is no page to read them.
+func (e *Emitter) Open() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open = true
+}
+
 func (e *Emitter) add(m Message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if !e.open {
+		return
+	}
 	if last := len(e.queue) - 1; last >= 0 {
 		if merged, ok := mergePreviews(e.queue[last].Payload, m.Payload); ok {
 			e.queue[last].Payload = merged

@@ -62,8 +62,13 @@ func (s *Settings) DeleteProvider(id string) (SettingsState, error) {
 // stored; the person may then choose memory or file (K5).
 func (s *Settings) SetKey(req SetKeyRequest) (SettingsState, error) {
 	return s.changed("set key", func(ctx context.Context) error {
-		if _, ok := s.store.Provider(req.ProviderID); !ok {
+		p, ok := s.store.Provider(req.ProviderID)
+		if !ok {
 			return fault.New(fault.NoProvider, "set key", nil)
+		}
+		if p.Kind == settings.KindMock {
+			// It has none, and none that is stored for it would be shown.
+			return fault.New(fault.InvalidInput, "set key", nil)
 		}
 		secret, err := credential.NewSecret(req.Key)
 		if err != nil {

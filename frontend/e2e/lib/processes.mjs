@@ -95,7 +95,7 @@ export function freePort() {
 }
 
 /** An X server of our own with a window manager; the display is in env.DISPLAY. */
-export async function startDisplay(sandbox, { size = "1440x900", manager = true } = {}) {
+export async function startDisplay(sandbox, { size = "1442x960", manager = true } = {}) {
   const x = start("Xvfb", ["-displayfd", "3", "-screen", "0", `${size}x24`, "-nolisten", "tcp"], {
     env: sandbox.env(),
     extraPipes: ["pipe"],

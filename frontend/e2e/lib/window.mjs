@@ -87,8 +87,16 @@ export async function openWindow(sandbox, { args = [], program = "galley-e2e", e
       window.evaluate(
         "[...document.querySelectorAll('.cm-content .cm-line')].map((l) => { const c = l.cloneNode(true); for (const w of c.querySelectorAll('[contenteditable=false]')) w.remove(); return c.textContent; }).join('\\n')",
       ),
-    /** Writes a picture of the whole screen. */
-    screenshot: (path) => run("import", ["-window", "root", path], { env: childEnv }),
+    /** Writes a picture of the whole screen, once what is in the page has been drawn. */
+    async screenshot(path) {
+      if (window.inspector !== null) {
+        await window.evaluate(
+          "(window.__drawn = false, requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => { window.__drawn = true; }))), 0)",
+        );
+        await window.until("three frames", "window.__drawn === true");
+      }
+      await run("import", ["-window", "root", path], { env: childEnv });
+    },
     async close({ keepScreen = false } = {}) {
       window.inspector?.close();
       await galley.stop();
@@ -113,6 +121,7 @@ async function connect(port) {
   let target = null;
   const waiting = new Map();
   const inner = new Map();
+  const log = [];
   let targetKnown;
   const ready = new Promise((ok) => (targetKnown = ok));
   socket.on("message", (data) => {
@@ -122,6 +131,10 @@ async function connect(port) {
       targetKnown();
     } else if (message.method === "Target.dispatchMessageFromTarget") {
       const reply = JSON.parse(message.params.message);
+      if (reply.method === "Console.messageAdded") {
+        const { level, text, url, line } = reply.params.message;
+        log.push(`${level}: ${text} (${url ?? ""}:${line ?? 0})`);
+      }
       inner.get(reply.id)?.(reply);
       inner.delete(reply.id);
     } else if (message.id) {
@@ -149,7 +162,10 @@ async function connect(port) {
       const timer = setTimeout(() => bad(new Error(`${method}: no answer`)), 8000);
       timer.unref();
     });
+  await send("Console.enable", {});
   return {
+    /** What the page has said on its console. */
+    log,
     async evaluate(expression) {
       const reply = await send("Runtime.evaluate", { expression: `JSON.stringify(${expression})`, returnByValue: true });
       const result = reply.result?.result;

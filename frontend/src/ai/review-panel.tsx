@@ -27,22 +27,22 @@ export interface ReviewPanelProps {
 export function ReviewPanel(props: ReviewPanelProps) {
   const open = props.proposal.value;
   const review = props.review.value;
-  if (open === null) {
+  if (open !== null && !open.placed) {
     return (
       <div class="empty">
-        <h2>{t("review.none.title")}</h2>
-        <p>{t("review.none.text", { key: props.rewriteKey })}</p>
-      </div>
-    );
-  }
-  if (!open.placed || review === null) {
-    return (
-      <div class="empty">
-        <h2>{t(open.placed ? "review.none.title" : "review.unplaced")}</h2>
-        <p>{open.placed ? t("review.none.text", { key: props.rewriteKey }) : t("review.unplaced.text")}</p>
+        <b>{t("review.unplaced")}</b>
+        <span>{t("review.unplaced.text")}</span>
         <button type="button" class="btn" onClick={props.onDismiss}>
           {t("review.dismiss")}
         </button>
+      </div>
+    );
+  }
+  if (open === null || review === null) {
+    return (
+      <div class="empty">
+        <b>{t("review.none.title")}</b>
+        <span>{t("review.none.text", { key: props.rewriteKey })}</span>
       </div>
     );
   }

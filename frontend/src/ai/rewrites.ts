@@ -265,6 +265,8 @@ export function createRewrites(config: RewritesConfig): Rewrites {
       requests: wish === null ? ["reject_all"] : ["regenerate", "reject_all"],
     });
     dropBase(view, baseId);
+    // The marks speak of the passage now; a selection over them would hide them.
+    view.dispatch({ selection: { anchor: view.state.selection.main.from } });
     review.value = reviewOf(view.state);
     view.focus();
   }

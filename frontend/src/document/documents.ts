@@ -174,11 +174,12 @@ export function createDocuments(config: DocumentsConfig): Documents {
       before.stored = view.state;
       before.scrollTop = view.scrollDOM.scrollTop;
     }
+    // The view first: whoever follows the current tab reads the view's state.
+    view.setState(tab?.stored ?? EditorState.create());
     batch(() => {
       current.value = tab;
       revision.value += 1;
     });
-    view.setState(tab?.stored ?? EditorState.create());
     if (tab !== null) {
       const { scrollTop } = tab;
       view.requestMeasure({
