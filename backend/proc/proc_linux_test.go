@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -116,8 +117,14 @@ func TestChild_GroupEndsWithIt(t *testing.T) {
 	if err := c.Exit(); err != nil {
 		t.Error(err)
 	}
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
-	if err != nil || n != 1 {
-		t.Errorf("the grandchild lives: %d, %v", n, err)
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n != 1 {
+			t.Errorf("the grandchild lives: %d, %v", n, err)
+		}
+		return
 	}
 }

@@ -13,6 +13,7 @@ package feed
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"galley/backend/agent/core"
@@ -85,17 +86,14 @@ func (f *Feed) Event(e core.Event) {
 		return
 	}
 	f.last = e.Seq
-	if endsPreview(e.Type) {
+	if p, ok := f.previews[e.RunID]; ok && Voids(e, p) {
 		f.forget(e.RunID)
 	}
 	if f.lagging {
 		return
 	}
 	if len(f.events) > 0 && (len(f.events) >= f.limits.Events || f.bytes+len(e.Payload) > f.limits.Bytes) {
-		f.events, f.bytes = nil, 0
-		f.order = nil
-		clear(f.previews)
-		f.lagging = true
+		f.lose()
 	} else {
 		f.events = append(f.events, e)
 		f.bytes += len(e.Payload)
@@ -103,21 +101,40 @@ func (f *Feed) Event(e core.Event) {
 	f.signal()
 }
 
-// endsPreview says whether the text shown so far is void or replaced by a fact.
-func endsPreview(t core.EventType) bool {
-	switch t {
-	case core.EventRunSucceeded, core.EventRunFailed, core.EventRunCancelled, core.EventRunInterrupted,
-		core.EventAttemptWithdrawn:
+// Lose lets everything go that waits, as if there were too much of it.
+func (f *Feed) Lose() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lose()
+	f.held, f.told = false, false
+	f.signal()
+}
+
+// lose is Lose with mu held.
+func (f *Feed) lose() {
+	f.events, f.bytes = nil, 0
+	f.order = nil
+	clear(f.previews)
+	f.lagging = true
+}
+
+// Voids says whether what p shows is void or replaced by the fact e of the same
+// run. The next attempt's preview can come before the event that withdraws the
+// one before, so that the attempt decides.
+func Voids(e core.Event, p core.Preview) bool {
+	switch e.Type {
+	case core.EventRunSucceeded, core.EventRunFailed, core.EventRunCancelled, core.EventRunInterrupted:
 		return true
+	case core.EventAttemptWithdrawn:
+		var w core.AttemptWithdrawn
+		return json.Unmarshal(e.Payload, &w) == nil && p.Attempt <= w.Attempt
+	default:
+		return false
 	}
-	return false
 }
 
 // forget lets the preview of a run go. mu must be held.
 func (f *Feed) forget(id core.RunID) {
-	if _, ok := f.previews[id]; !ok {
-		return
-	}
 	delete(f.previews, id)
 	for i, run := range f.order {
 		if run == id {
@@ -175,9 +192,7 @@ func (f *Feed) show(whole []core.Preview) {
 func (f *Feed) Hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.events, f.bytes = nil, 0
-	f.order = nil
-	clear(f.previews)
+	f.lose()
 	f.held, f.lagging, f.told = true, false, false
 }
 

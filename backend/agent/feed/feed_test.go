@@ -49,9 +49,23 @@ func TestFeed_EventsOnceAndInOrderBeforePreviews(t *testing.T) {
 	}
 }
 
+func TestFeed_WithdrawnAttemptLeavesTheNextOne(t *testing.T) {
+	for shown, want := range map[int]string{1: "1", 2: "1 r:0+a"} {
+		f := New(0, Limits{})
+		f.Preview(core.Preview{RunID: "r", Attempt: shown, Text: "a"})
+		e := event(1)
+		e.Type = core.EventAttemptWithdrawn
+		e.Payload = json.RawMessage(`{"step":1,"attempt":1,"code":"overloaded"}`)
+		f.Event(e)
+		if got := drain(t, f); got != want {
+			t.Errorf("attempt %d: got %s, want %s", shown, got, want)
+		}
+	}
+}
+
 func TestFeed_EndOfARunLetsItsPreviewGo(t *testing.T) {
 	for _, typ := range []core.EventType{
-		core.EventRunSucceeded, core.EventRunFailed, core.EventRunCancelled, core.EventRunInterrupted, core.EventAttemptWithdrawn,
+		core.EventRunSucceeded, core.EventRunFailed, core.EventRunCancelled, core.EventRunInterrupted,
 	} {
 		f := New(0, Limits{})
 		f.Preview(core.Preview{RunID: "q", Text: "x"})

@@ -69,6 +69,13 @@ const (
 	ErrStoreFailed     = -32014
 )
 
+// Exit codes of the Runner. Anything else but 0 is a crash.
+const (
+	// ExitStoreFailed: the database cannot be used; starting again does not
+	// help.
+	ExitStoreFailed = 3
+)
+
 // InitializeParams of runner.initialize.
 type InitializeParams struct {
 	Protocol int `json:"protocol"`
@@ -160,6 +167,31 @@ type CancelResult struct {
 // RunGetParams of run.get.
 type RunGetParams struct {
 	RunID core.RunID `json:"runId"`
+}
+
+// SessionGetParams of session.get.
+type SessionGetParams struct {
+	SessionID core.SessionID `json:"sessionId"`
+}
+
+// SessionGetResult of session.get: a session and its complete messages.
+type SessionGetResult struct {
+	Session  core.Session   `json:"session"`
+	Messages []core.Message `json:"messages"`
+}
+
+// ChatParams of model.chat: one answer, without session, tools or record.
+type ChatParams struct {
+	ModelRef core.ModelRef  `json:"modelRef"`
+	Provider ProviderConfig `json:"providerConfig"`
+	Messages []core.Message `json:"messages"`
+}
+
+// ChatResult of model.chat.
+type ChatResult struct {
+	Text   string      `json:"text"`
+	Finish core.Finish `json:"finish"`
+	Usage  core.Usage  `json:"usage"`
 }
 
 // ProposalGetParams of proposal.get; the result is a core.Proposal.
