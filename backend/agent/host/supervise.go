@@ -1,0 +1,234 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"galley/backend/agent/wire"
+	"galley/backend/fault"
+	"galley/backend/proc"
+	"galley/backend/rpc"
+)
+
+const (
+	// openTime is how long the first answer may take: a Runner waits up to
+	// 10 s for another one's lock.
+	openTime = 30 * time.Second
+	// leaveTime is how long a Runner that lost us may take to record; more is
+	// a hang.
+	leaveTime = 5 * time.Second
+	// jump is how much more the clock of the wall may advance than the
+	// monotonic one before we take it that the machine slept.
+	jump = 10 * time.Second
+)
+
+// Why a Runner's life ended.
+var (
+	errRestart = errors.New("a restart was asked for")
+	errHangs   = errors.New("no answer to a ping")
+)
+
+// supervise starts Runners until the Host is closed.
+func (h *Host) supervise() {
+	defer close(h.over)
+	defer h.feed.Close()
+	inRow := 0
+	for {
+		began := time.Now()
+		code, err := h.live()
+		if h.life.Err() != nil {
+			h.log.Info("runner closed", "err", err)
+			return
+		}
+		wished := errors.Is(err, errRestart)
+		if wished || time.Since(began) >= h.cfg.Steady {
+			inRow = 0
+		}
+		pause := time.Duration(0)
+		switch {
+		case wished:
+			h.log.Info("runner restarts as asked")
+		case code == fault.StoreFailed || inRow >= len(h.cfg.Pauses):
+			h.log.Error("runner given up", "code", code, "restarts", inRow, "err", err)
+			h.setRunner(Runner{Status: Failed, Code: code})
+			h.forgetRuns()
+			select {
+			case <-h.restart:
+				inRow = 0
+			case <-h.life.Done():
+				return
+			}
+		default:
+			pause = h.cfg.Pauses[inRow]
+			inRow++
+			h.log.Warn("runner ended", "code", code, "restart", inRow, "pause", pause, "err", err)
+			h.setRunner(Runner{Status: Stopped, Code: code})
+			select {
+			case <-time.After(pause):
+			case <-h.restart:
+				inRow = 0
+			case <-h.life.Done():
+				return
+			}
+		}
+		h.mu.Lock()
+		h.runner.Restarts++
+		h.mu.Unlock()
+	}
+}
+
+// live is the life of one Runner. It returns when its process has ended, with
+// the fault that people are told and the reason.
+func (h *Host) live() (fault.Code, error) {
+	h.setRunner(Runner{Status: Starting})
+	child, err := proc.Start(proc.Config{
+		Path: h.cfg.Command[0], Args: h.cfg.Command[1:], Env: h.cfg.Env, Logger: h.log.With("process", "runner"),
+	})
+	if err != nil {
+		return fault.RunnerGone, err
+	}
+	h.setRunner(Runner{Status: Starting, PID: child.PID()})
+	conn := rpc.New(rpc.Config{
+		Read: child.Stdout, Write: child.Stdin, Logger: h.log,
+		Handler: rpc.Handler{Request: h.serve, Notify: h.notify},
+	})
+	err = h.attend(conn, child)
+	h.setConn(nil)
+	if cerr := conn.Close(); cerr != nil {
+		h.log.Debug("close connection", "err", cerr)
+	}
+	// It sees EOF now and leaves, unless it hangs.
+	ctx, cancel := context.WithDeadline(context.Background(), h.leave(err))
+	defer cancel()
+	child.Stop(ctx)
+	code := fault.RunnerGone
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.StoreFailed || child.ExitCode() == wire.ExitStoreFailed {
+		code = fault.StoreFailed
+	}
+	if exit := child.Exit(); exit != nil {
+		err = fmt.Errorf("%w: %w", err, exit)
+	}
+	return code, err
+}
+
+// leave is the time until which a Runner may end by itself.
+func (h *Host) leave(why error) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case errors.Is(why, errHangs):
+		return time.Now()
+	case h.closed:
+		return h.leaveBy
+	}
+	return time.Now().Add(leaveTime)
+}
+
+// attend greets a Runner and stays until it ends, hangs or is to end.
+func (h *Host) attend(conn *rpc.Conn, child *proc.Child) error {
+	if err := h.greet(conn, child.PID()); err != nil {
+		return err
+	}
+	h.setConn(conn)
+	h.setRunner(Runner{Status: Ready, PID: child.PID()})
+	tick := time.NewTicker(h.cfg.PingEvery)
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-conn.Done():
+			return rpc.ErrClosed
+		case <-h.life.Done():
+			return h.life.Err()
+		case <-h.restart:
+			return errRestart
+		case <-h.lags:
+			if err := h.attach(h.life, conn); err != nil {
+				return err
+			}
+		case <-tick.C:
+			now := time.Now()
+			if slept := now.Round(0).Sub(last.Round(0)) - now.Sub(last); slept > jump {
+				h.log.Info("the machine slept", "dur", slept)
+			}
+			last = now
+			if err := h.ping(conn); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// greet makes the first calls.
+func (h *Host) greet(conn *rpc.Conn, pid int) error {
+	ctx, cancel := context.WithTimeout(h.life, openTime)
+	defer cancel()
+	nonce := rand.Text()
+	var res wire.InitializeResult
+	err := conn.Call(ctx, wire.MethodInitialize, wire.InitializeParams{Protocol: wire.Protocol, BootNonce: nonce}, &res)
+	if err != nil {
+		return err
+	}
+	if res.Protocol != wire.Protocol || res.BootNonce != nonce {
+		return fault.New(fault.ProtocolError, "greet runner", errors.New("it is another program"))
+	}
+	h.log.Info("runner ready", "pid", pid, "boot", res.BootID)
+	return h.attach(ctx, conn)
+}
+
+// ping asks for a sign of life. A closed connection is not its business.
+func (h *Host) ping(conn *rpc.Conn) error {
+	ctx, cancel := context.WithTimeout(h.life, h.cfg.PingTimeout)
+	defer cancel()
+	err := conn.Call(ctx, wire.MethodPing, struct{}{}, nil)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errHangs
+	}
+	return nil
+}
+
+// setConn makes a connection the one that calls use.
+func (h *Host) setConn(conn *rpc.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.conn = conn
+}
+
+// setRunner changes the state and has it told. Restarts are counted elsewhere.
+func (h *Host) setRunner(r Runner) {
+	h.mu.Lock()
+	r.Restarts = h.runner.Restarts
+	h.runner = r
+	h.changes = append(h.changes, r)
+	h.mu.Unlock()
+	select {
+	case h.states <- struct{}{}:
+	default:
+	}
+}
+
+// tell calls OnRunner until the supervisor has ended and all is told.
+func (h *Host) tell() {
+	for over := false; ; {
+		h.mu.Lock()
+		list := h.changes
+		h.changes = nil
+		h.mu.Unlock()
+		for _, r := range list {
+			if h.cfg.OnRunner != nil {
+				h.cfg.OnRunner(r)
+			}
+		}
+		if over {
+			return
+		}
+		select {
+		case <-h.states:
+		case <-h.over:
+			over = true
+		}
+	}
+}
