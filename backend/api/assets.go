@@ -163,7 +163,7 @@ func parseEndings(s string) ([]text.EndingRun, error) {
 
 // refuse answers with a status and the fault's body.
 func refuse(w http.ResponseWriter, err error) {
-	status := http.StatusBadRequest
+	var status int
 	body := faultBody(err)
 	switch body.Code {
 	case fault.NotFound:
@@ -174,6 +174,8 @@ func refuse(w http.ResponseWriter, err error) {
 		status = http.StatusRequestEntityTooLarge
 	case fault.Internal:
 		status = http.StatusInternalServerError
+	default:
+		status = http.StatusBadRequest
 	}
 	data, err := json.Marshal(body)
 	if err != nil { // a FaultBody always marshals

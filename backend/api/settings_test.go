@@ -1,0 +1,109 @@
+package api
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"galley/backend/fault"
+	"galley/backend/settings"
+)
+
+// A new home shows every default, the offline provider, and where things are.
+//
+// covers: K1
+func TestSettings_Get(t *testing.T) {
+	w := newWindow(t)
+	want := SettingsState{
+		Settings:  settings.Default(),
+		Providers: []ProviderState{{Provider: settings.Mock(), Key: KeyState{Place: "none", Path: w.home.Credentials()}}},
+		Problems:  []string{}, File: w.home.Settings(), Version: "1.2.3", OS: runtime.GOOS,
+	}
+	if d := cmp.Diff(want, ask[SettingsState](w, "Settings.Get")); d != "" {
+		t.Error(d)
+	}
+}
+
+// Every change is answered and told with the state after it, and a refused one
+// is neither.
+func TestSettings_ChangesAreTold(t *testing.T) {
+	w := newWindow(t)
+	next := settings.Default()
+	next.Theme, next.TextSize = "sepia", 20
+	p := settings.Provider{Name: "Mine", Kind: settings.KindOpenAIChat, BaseURL: "https://api.example.invalid", Model: "m"}
+	told := func(got SettingsState) {
+		t.Helper()
+		if d := cmp.Diff(got, await[SettingsState](w, "settings.changed", nil)); d != "" {
+			t.Error(d)
+		}
+		w.mark()
+	}
+	w.mark()
+	told(ask[SettingsState](w, "Settings.Update", next))
+	told(ask[SettingsState](w, "Settings.SaveProvider", p))
+	state := ask[SettingsState](w, "Settings.Get")
+	if got := state.Providers[1]; state.Settings != next || got.ID != "mine" || !got.NeedsKey || got.Problem != "" || got.URL == "" {
+		t.Errorf("state %+v", state)
+	}
+	next.Theme = "plaid"
+	if body := w.refused(fault.InvalidInput, "Settings.Update", next); body.Detail != "theme" {
+		t.Errorf("told %+v", body)
+	}
+	next.Theme, next.Provider = "dark", "none"
+	w.refused(fault.InvalidInput, "Settings.Update", next)
+	w.refused(fault.InvalidInput, "Settings.SaveProvider", settings.Provider{ID: "mock", Name: "Mine", Kind: settings.KindOpenAIChat, BaseURL: p.BaseURL})
+	w.refused(fault.InvalidInput, "Settings.SaveProvider", settings.Provider{Name: "x", Kind: settings.KindOpenAIChat, BaseURL: "http://api.example.invalid"})
+	w.refused(fault.InvalidInput, "Settings.DeleteProvider", "mock")
+	w.refused(fault.NotFound, "Settings.DeleteProvider", "none")
+	w.refused(fault.InvalidInput, "Settings.DeleteProvider", "../mine")
+	w.mark()
+	list, _ := w.sent()
+	if len(list) != 0 {
+		t.Errorf("told of refused changes: %v", list)
+	}
+	told(ask[SettingsState](w, "Settings.DeleteProvider", "mine"))
+}
+
+func TestSettings_TestMock(t *testing.T) {
+	w := newWindow(t)
+	w.ready()
+	got := ask[TestResult](w, "Settings.TestProvider", settings.Mock().ID)
+	if got.URL != "" || len(got.Models) == 0 || got.Models[0] != settings.Mock().Model {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSettings_SetMenu(t *testing.T) {
+	w := newWindow(t)
+	labels := []MenuLabel{{ID: "file.save", Label: "保存", Key: "<Control>s"}}
+	w.tell("Settings.SetMenu", labels)
+	if d := cmp.Diff([][]MenuLabel{labels}, w.labels); d != "" {
+		t.Error(d)
+	}
+	w.refused(fault.InvalidInput, "Settings.SetMenu", make([]MenuLabel, 201))
+	if len(w.labels) != 1 {
+		t.Error("more were shown")
+	}
+}
+
+// The native menu has each command once, and names that the page can label.
+func TestMenuBar(t *testing.T) {
+	seen := map[string]bool{}
+	for _, group := range MenuBar() {
+		if group.ID == "" || group.Label == "" || len(group.Items) == 0 || seen[group.ID] {
+			t.Errorf("menu %+v", group)
+		}
+		seen[group.ID] = true
+		for i, item := range group.Items {
+			separator := item == MenuItem{}
+			if separator && (i == 0 || i == len(group.Items)-1 || group.Items[i-1] == MenuItem{}) {
+				t.Errorf("%s: nothing is separated at %d", group.ID, i)
+			}
+			if !separator && (item.Command == "" || item.Label == "" || seen[item.Command]) {
+				t.Errorf("%s: item %+v", group.ID, item)
+			}
+			seen[item.Command] = !separator
+		}
+	}
+}
