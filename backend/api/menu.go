@@ -68,6 +68,7 @@ func MenuBar() []MenuGroup {
 		{"menu.view", "View", []MenuItem{
 			{"view.palette", "Command palette"},
 			{"view.sidebar", "Sidebar"},
+			{"view.panel", "AI panel"},
 		}},
 		{"menu.help", "Help", []MenuItem{
 			{"help.about", "About Galley"},

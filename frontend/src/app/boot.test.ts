@@ -185,11 +185,14 @@ describe("boot", () => {
     expect(document.querySelector(".win")).toBeNull();
   });
 
-  // covers: E6 (switch without restart)
+  // covers: E6 (switch without restart, native menu too)
   it("switches language and theme by command, without a reload", async () => {
     const backend = await started();
+    const help = () => backend.menu().find((label) => label.id === "menu.help")?.label;
+    await until(() => expect(help()).toBe("Help"));
     choose(backend, "view.language.zh");
     await until(() => expect(words(".seg [role=tab]")).toEqual(["文件"]));
+    await until(() => expect(help()).toBe("帮助"));
     expect(document.documentElement.lang).toBe("zh-CN");
     choose(backend, "view.theme.dark");
     await until(() => expect(document.documentElement.dataset).toMatchObject({ theme: "dark" }));

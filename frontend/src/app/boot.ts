@@ -29,6 +29,7 @@ import { showAbout } from "./about";
 import { createAssistant } from "./assistant";
 import { editActions } from "./edits";
 import { createFiles } from "./files";
+import { labelMenu } from "./menu";
 import { createNotices } from "./notices";
 import {
   createSurface,
@@ -198,6 +199,10 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   const Notices = createNotices(documents, files);
   slots.above.value = () => [h(Notices, { key: "notices" }), h(assistant.Refusal, { key: "refusal" })];
   listenForKeys(window, board);
+  effect(() => {
+    language.value;
+    void labelMenu(backend, platform.value);
+  });
   effect(() => {
     document.title = documents.current.value?.info.value.name ?? "Galley";
   });

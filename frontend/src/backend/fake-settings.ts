@@ -2,6 +2,7 @@ import { BackendError } from "./fault";
 import type {
   EventType,
   KeyState,
+  MenuLabel,
   Provider,
   ProviderState,
   Settings,
@@ -19,6 +20,8 @@ export interface FakeSettings {
   /** The key the host holds: the page has no call for it, a test may look. */
   readonly keyOf: (providerId: string) => string | undefined;
   readonly setKeyring: (keyring: FakeKeyring) => void;
+  /** The labels of the native menu, as last set. */
+  readonly menu: () => readonly MenuLabel[];
 }
 
 interface Config {
@@ -49,6 +52,7 @@ export function createFakeSettings(config: Config): FakeSettings {
   };
   let providers = [...config.providers];
   let keyring = config.keyring;
+  let menu: readonly MenuLabel[] = [];
   const keys = new Map<string, { key: string; state: KeyState }>();
 
   function state(): SettingsState {
@@ -143,6 +147,9 @@ export function createFakeSettings(config: Config): FakeSettings {
       keys.delete(id);
       return changed();
     },
+    SetMenu: async (labels) => {
+      menu = labels;
+    },
     TestProvider: async (id) => {
       const provider = describe(find(id));
       if (provider.problem !== "") {
@@ -162,6 +169,7 @@ export function createFakeSettings(config: Config): FakeSettings {
     settings: service,
     state,
     keyOf: (id) => keys.get(id)?.key,
+    menu: () => menu,
     setKeyring: (next) => {
       keyring = next;
     },

@@ -41,6 +41,8 @@ export interface FakeBackend extends Backend {
   readonly keyOf: FakeSettings["keyOf"];
   readonly answerDialogs: (dialogs: FakeDialogs) => void;
   readonly setKeyring: (keyring: FakeKeyring) => void;
+  /** The labels of the native menu, as last set. */
+  readonly menu: FakeSettings["menu"];
   readonly setRunner: (runner: Partial<RunnerState>) => void;
   /** Sends an event of the host's own. */
   readonly emit: <T extends EventType>(
@@ -148,6 +150,7 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     keyOf: settings.keyOf,
     answerDialogs: files.answerDialogs,
     setKeyring: settings.setKeyring,
+    menu: settings.menu,
     setRunner: agent.setRunner,
     emit: (type, payload) => emit(type, payload),
     refuse: (method, code, detail = "", retryAfterMs = 0) => {

@@ -243,6 +243,12 @@ export interface MenuInvoked {
   readonly command: string;
 }
 
+export interface MenuLabel {
+  readonly id: string;
+  readonly label: string;
+  readonly key: string;
+}
+
 export interface Message {
   readonly role: Role;
   readonly parts: readonly Part[];
@@ -547,6 +553,7 @@ export interface SettingsService {
   Get(): Promise<SettingsState>;
   SaveProvider(a1: Provider): Promise<SettingsState>;
   SetKey(a1: SetKeyRequest): Promise<SettingsState>;
+  SetMenu(a1: readonly MenuLabel[]): Promise<void>;
   TestProvider(a1: string): Promise<TestResult>;
   Update(a1: Settings): Promise<SettingsState>;
 }

@@ -5,7 +5,7 @@ export { type Counts, countText, isCountedByCharacter } from "./count";
 export { createDialogs, type Dialogs } from "./dialog";
 export { FaultNotice } from "./fault-notice";
 export { Icon, mountSprite } from "./icon";
-export { keyLabel, type Platform, platformOf } from "./keys";
+export { gtkKey, keyLabel, keysOn, type Platform, platformOf } from "./keys";
 export { createLayout, focusPart, type Layout } from "./layout";
 export { Notice } from "./notice";
 export { createSettings, type SettingsStore } from "./settings-store";

@@ -25,6 +25,24 @@ export function keyLabel(command: Command, platform: Platform): string {
   return first === undefined ? "" : writeKey(first, platform);
 }
 
+/** Writes a binding in GTK's form ("<Control><Shift>Return"), for the native menu. */
+export function gtkKey(binding: string, platform: Platform): string {
+  const { key, ctrl, meta, alt, shift } = parseKey(binding, platform);
+  const marks = `${ctrl ? "<Control>" : ""}${meta ? "<Super>" : ""}${alt ? "<Alt>" : ""}${shift ? "<Shift>" : ""}`;
+  return marks + (gtkNames[key] ?? (/^f\d+$/.test(key) ? key.toUpperCase() : key));
+}
+
+const gtkNames: Readonly<Record<string, string>> = {
+  enter: "Return",
+  backspace: "BackSpace",
+  arrowup: "Up",
+  arrowdown: "Down",
+  arrowleft: "Left",
+  arrowright: "Right",
+  ",": "comma",
+  "\\": "backslash",
+};
+
 interface Binding {
   readonly key: string;
   readonly ctrl: boolean;
