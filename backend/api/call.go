@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,9 +19,17 @@ type FaultBody struct {
 	RetryAfterMs int64      `json:"retryAfterMs"`
 }
 
-// FormatError turns the error of a bound method into a [FaultBody]. It is the
-// window's error formatter. Causes stay on this side.
-func FormatError(err error) any { return faultBody(err) }
+// FormatError turns the error of a bound method into a [FaultBody] as JSON text:
+// the window's runtime makes a JavaScript Error of what it gets, in which an
+// object would be lost. It is the window's error formatter. Causes stay on this
+// side.
+func FormatError(err error) any {
+	text, err := json.Marshal(faultBody(err))
+	if err != nil { // a FaultBody always marshals
+		return ""
+	}
+	return string(text)
+}
 
 func faultBody(err error) FaultBody {
 	f := asFault(err)

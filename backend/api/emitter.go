@@ -155,8 +155,7 @@ func (e *Emitter) add(m Message) {
 	}
 	e.n++
 	if len(e.queue) >= maxQueued {
-		e.queue = nil
-		e.n++ // the gap that makes the page attach again
+		e.queue = nil // their numbers are the gap that makes the page attach again
 	}
 	m.N = e.n
 	e.queue = append(e.queue, m)

@@ -358,8 +358,9 @@ func (w *window) refused(code fault.Code, method string, args ...any) FaultBody 
 		w.t.Errorf("%s was answered with %s, want %s", method, answer, code)
 		return FaultBody{}
 	}
-	body, ok := FormatError(err).(FaultBody)
-	if !ok || body.Code != code {
+	var body FaultBody
+	text, ok := FormatError(err).(string)
+	if !ok || json.Unmarshal([]byte(text), &body) != nil || body.Code != code {
 		w.t.Errorf("%s: got %v, want %s", method, err, code)
 	}
 	return body

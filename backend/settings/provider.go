@@ -49,7 +49,8 @@ func (p Provider) check() string {
 		"", "compatible", "openrouter", "deepseek", "azure", "ollama", "lmstudio", "llamacpp", "mistral", "xai",
 	}, p.Profile):
 		return "profile"
-	case !validBaseURL(p.BaseURL):
+	case p.BaseURL != "" && !validBaseURL(p.BaseURL):
+		// An empty one is a provider that is still being set up.
 		return "baseUrl"
 	case !printable(p.Model):
 		return "model"

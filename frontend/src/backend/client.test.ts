@@ -23,6 +23,12 @@ describe("decodeError", () => {
     expect(error).toMatchObject({ code: "rate_limited", detail: "429", retryAfterMs: 42_000 });
   });
 
+  it("reads it out of the Error that the window's runtime wraps it in", () => {
+    const error = decodeError(new Error('{"code":"bad_key","detail":"401","retryAfterMs":0}'));
+    expect(error).toMatchObject({ code: "bad_key", detail: "401" });
+    expect(decodeError(new Error("error parsing arguments: x"))).toMatchObject({ code: "invalid_input" });
+  });
+
   it("takes a plain string for a complaint about the arguments, and drops its words", () => {
     const error = decodeError("error parsing arguments: cannot unmarshal sk-TESTKEY-1 into number");
     expect(error).toMatchObject({ code: "invalid_input", detail: "", retryAfterMs: 0 });
@@ -34,7 +40,7 @@ describe("decodeError", () => {
     ["nothing", undefined],
     ["null", null],
     ["a number", 7],
-    ["an Error", new Error("boom")],
+    ["a fault of the page's own", new TypeError("boom")],
     ["an array", ["bad_key"]],
   ])("calls %s internal", (_, reason) => {
     expect(decodeError(reason)).toMatchObject({ code: "internal", detail: "" });

@@ -26,25 +26,43 @@ export function isFaultCode(value: unknown): value is FaultCode {
 
 /**
  * Turns whatever a call was refused with into a BackendError. The host sends
- * `{code, detail, retryAfterMs}`; a plain string is Wails' own complaint about
- * the arguments, since the host's formatter does not see those; anything else
- * is internal. Its words are dropped: they may quote what was sent.
+ * `{code, detail, retryAfterMs}` as JSON text, which Wails' runtime wraps in an
+ * Error; the text handler sends it as an object. Words that are no JSON are
+ * Wails' own complaint about the arguments, since the host's formatter does not
+ * see those; anything else is internal. Its words are dropped: they may quote
+ * what was sent.
  */
 export function decodeError(reason: unknown): BackendError {
   if (reason instanceof BackendError) {
     return reason;
   }
   if (typeof reason === "string") {
+    return decodeText(reason);
+  }
+  if (reason instanceof Error) {
+    // A subclass is a fault of the page's own, a plain Error the runtime's.
+    return reason.name === "Error" ? decodeText(reason.message) : new BackendError("internal");
+  }
+  return decodeBody(reason) ?? new BackendError("internal");
+}
+
+function decodeText(text: string): BackendError {
+  try {
+    return decodeBody(JSON.parse(text)) ?? new BackendError("internal");
+  } catch {
     return new BackendError("invalid_input");
   }
-  if (hasFields<"code" | "detail" | "retryAfterMs">(reason) && isFaultCode(reason.code)) {
+}
+
+function decodeBody(body: unknown): BackendError | null {
+  if (hasFields<"code" | "detail" | "retryAfterMs">(body) && isFaultCode(body.code)) {
     return new BackendError(
-      reason.code,
-      typeof reason.detail === "string" ? reason.detail : "",
-      positive(reason.retryAfterMs),
+      body.code,
+      typeof body.detail === "string" ? body.detail : "",
+      positive(body.retryAfterMs),
     );
   }
-  return new BackendError("internal");
+  return null;
 }
 
 /** Reports whether a value is an object, so that the fields K may be looked for in it. */

@@ -193,7 +193,13 @@ export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
           </div>
         ) : (
           <div class="hint" id={`${id}-hint`}>
-            {t(waiting ? "provider.key.waiting" : "provider.key.hint")}
+            {t(
+              waiting
+                ? "provider.key.waiting"
+                : provider.needsKey
+                  ? "provider.key.hint"
+                  : "provider.key.optional",
+            )}
           </div>
         )}
       </div>

@@ -14,7 +14,7 @@ export interface ProviderKind {
   readonly model: string;
 }
 
-/** The kinds there are, in the order they are offered. */
+/** The kinds that can be added, in the order they are offered; the mock provider is always there. */
 export const providerKinds: readonly ProviderKind[] = [
   {
     id: "compatible",
@@ -60,15 +60,6 @@ export const providerKinds: readonly ProviderKind[] = [
     name: "Ollama",
     baseUrl: "http://localhost:11434/v1",
     model: "",
-  },
-  {
-    id: "mock",
-    label: "provider.kind.mock",
-    kind: "mock",
-    profile: "",
-    name: "Mock",
-    baseUrl: "",
-    model: "mock-1",
   },
 ];
 

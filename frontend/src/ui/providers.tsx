@@ -63,7 +63,14 @@ export function Providers({ settings, dialogs, selected, onSelect }: ProvidersPr
           {t("provider.add")}
         </MenuButton>
       </div>
-      {current ? (
+      {current === undefined ? (
+        <div class="empty">
+          <b>{t("provider.empty.title")}</b>
+          <span>{t("provider.empty.text")}</span>
+        </div>
+      ) : current.kind === "mock" ? (
+        <MockForm provider={current} inUse={current.id === chosen.provider} settings={settings} />
+      ) : (
         <ProviderForm
           key={current.id}
           provider={current}
@@ -71,11 +78,6 @@ export function Providers({ settings, dialogs, selected, onSelect }: ProvidersPr
           settings={settings}
           dialogs={dialogs}
         />
-      ) : (
-        <div class="empty">
-          <b>{t("provider.empty.title")}</b>
-          <span>{t("provider.empty.text")}</span>
-        </div>
       )}
     </div>
   );
@@ -122,7 +124,6 @@ interface FormProps {
 
 function ProviderForm({ provider, inUse, settings, dialogs }: FormProps) {
   const id = useId();
-  const isMock = provider.kind === "mock";
   const nameWrong = useSignal(false);
 
   const save = (change: Partial<Provider>): void => {
@@ -186,39 +187,28 @@ function ProviderForm({ provider, inUse, settings, dialogs }: FormProps) {
         />
       </div>
 
-      {!isMock && (
-        <>
-          <label for={`${id}-address`}>{t("provider.address")}</label>
-          <div class="v">
-            <TextField
-              id={`${id}-address`}
-              value={provider.baseUrl}
-              mode="url"
-              wrong={addressProblem(provider)}
-              onCommit={(baseUrl) => save({ baseUrl: baseUrl.trim() })}
-            />
-            {provider.url !== "" && (
-              <div class="hint">
-                {rich(t("provider.address.goesTo"), { url: () => <Path path={provider.url} /> })}
-              </div>
-            )}
-          </div>
-        </>
-      )}
-
-      {provider.needsKey || provider.key.place !== "none" ? (
-        <KeyField
-          key={`${provider.id} ${provider.key.place} ${provider.key.storedAtMs}`}
-          provider={provider}
-          store={(key, place) => settings.setKey(provider.id, key, place)}
-          onDelete={() => void deleteKey()}
+      <label for={`${id}-address`}>{t("provider.address")}</label>
+      <div class="v">
+        <TextField
+          id={`${id}-address`}
+          value={provider.baseUrl}
+          mode="url"
+          wrong={addressProblem(provider)}
+          onCommit={(baseUrl) => save({ baseUrl: baseUrl.trim() })}
         />
-      ) : (
-        <>
-          <span class="label">{t("provider.key")}</span>
-          <span class="val">{t("provider.key.notNeeded")}</span>
-        </>
-      )}
+        {provider.url !== "" && (
+          <div class="hint">
+            {rich(t("provider.address.goesTo"), { url: () => <Path path={provider.url} /> })}
+          </div>
+        )}
+      </div>
+
+      <KeyField
+        key={`${provider.id} ${provider.key.place} ${provider.key.storedAtMs}`}
+        provider={provider}
+        store={(key, place) => settings.setKey(provider.id, key, place)}
+        onDelete={() => void deleteKey()}
+      />
 
       <div class="sep" />
 
@@ -229,6 +219,34 @@ function ProviderForm({ provider, inUse, settings, dialogs }: FormProps) {
         onCommit={(model) => save({ model })}
       />
 
+      <UseRow provider={provider} inUse={inUse} settings={settings} />
+
+      <ConnectionRow provider={provider} settings={settings} onDelete={() => void deleteProvider()} />
+    </div>
+  );
+}
+
+/** The provider that works offline: it is always there and has nothing to set up. */
+function MockForm({ provider, inUse, settings }: Omit<FormProps, "dialogs">) {
+  return (
+    <div class="form">
+      <span class="label">{t("provider.name")}</span>
+      <span class="val">{provider.name}</span>
+      <span class="label">{t("provider.key")}</span>
+      <span class="val">{t("provider.key.notNeeded")}</span>
+      <span class="label">{t("provider.model")}</span>
+      <span class="val">{provider.model}</span>
+      <div class="sep" />
+      <UseRow provider={provider} inUse={inUse} settings={settings} />
+      <ConnectionRow provider={provider} settings={settings} />
+    </div>
+  );
+}
+
+/** Whether AI uses the provider, or the button that makes it so. */
+function UseRow({ provider, inUse, settings }: Omit<FormProps, "dialogs">) {
+  return (
+    <>
       <span class="label">{t("provider.use")}</span>
       <div class="v">
         <div class="row">
@@ -241,9 +259,7 @@ function ProviderForm({ provider, inUse, settings, dialogs }: FormProps) {
           )}
         </div>
       </div>
-
-      <ConnectionRow provider={provider} settings={settings} onDelete={() => void deleteProvider()} />
-    </div>
+    </>
   );
 }
 
@@ -291,7 +307,8 @@ function ConnectionRow({
 }: {
   readonly provider: ProviderState;
   readonly settings: SettingsStore;
-  readonly onDelete: () => void;
+  /** Absent for one that cannot be deleted. */
+  readonly onDelete?: () => void;
 }) {
   const test = settings.tests.value.get(provider.id);
   const hasAddress = provider.problem === "";
@@ -326,9 +343,11 @@ function ConnectionRow({
             )}
           </span>
           <span class="grow" />
-          <button type="button" class="btn quiet bad" onClick={onDelete}>
-            {t("provider.delete")}
-          </button>
+          {onDelete && (
+            <button type="button" class="btn quiet bad" onClick={onDelete}>
+              {t("provider.delete")}
+            </button>
+          )}
         </div>
       </div>
       {test?.status === "bad" && (
