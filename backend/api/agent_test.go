@@ -37,7 +37,7 @@ const (
 
 func newWriting(t *testing.T) *writing {
 	t.Helper()
-	w := &writing{window: newWindow(t), text: sampleText}
+	w := &writing{window: openWindow(t, newHome(t)), text: sampleText}
 	w.path = filepath.Join(w.folder(map[string]string{"notes.md": sampleBytes}), "notes.md")
 	w.number = w.page()
 	w.doc = ask[Document](w.window, "Documents.Open", w.path)
@@ -412,7 +412,7 @@ func kill(t *testing.T, pid int) {
 //
 // covers: K8
 func TestAgent_WithoutARunner(t *testing.T) {
-	w := makeWindow(t, settings.Home{Dir: filepath.Join(t.TempDir(), "home")}) // not started
+	w := makeWindow(t, newHome(t)) // not started
 	path := filepath.Join(w.folder(map[string]string{"a.md": "a\n"}), "a.md")
 	page := w.page()
 	d := ask[Document](w, "Documents.Open", path)
@@ -434,7 +434,7 @@ func TestAgent_WithoutARunner(t *testing.T) {
 //
 // covers: K8
 func TestAgent_DatabaseFails(t *testing.T) {
-	home := settings.Home{Dir: filepath.Join(t.TempDir(), "home")}
+	home := newHome(t)
 	try(t, home.Make())
 	try(t, os.Mkdir(home.Runs(), 0o700))
 	w := openWindow(t, home)

@@ -340,7 +340,7 @@ func TestDocuments_RestoreAfterACrash(t *testing.T) {
 			home := crashed(t, path)
 			c.change(t, path)
 
-			w := openWindow(t, home)
+			w := openWithoutRunner(t, home)
 			state := ask[DocumentsState](w, "Documents.Attach")
 			if len(state.Documents) != 0 || len(state.Drafts) != 1 {
 				t.Fatalf("attached: %+v", state)
@@ -385,7 +385,7 @@ func TestDocuments_RestoreAfterACrash(t *testing.T) {
 // kills it.
 func crashed(t *testing.T, path string) settings.Home {
 	t.Helper()
-	home := settings.Home{Dir: filepath.Join(t.TempDir(), "home")}
+	home := newHome(t)
 	try(t, home.Make())
 	exe, err := os.Executable()
 	try(t, err)
@@ -416,12 +416,12 @@ func TestDocuments_DiscardDraft(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.md")
 	write(t, path, "old\n")
 	home := crashed(t, path)
-	w := openWindow(t, home)
+	w := openWithoutRunner(t, home)
 	state := ask[DocumentsState](w, "Documents.Attach")
 	w.tell("Documents.DiscardDraft", state.Page, state.Drafts[0].ID)
 	w.refused(fault.NotFound, "Documents.RestoreDraft", state.Page, state.Drafts[0].ID)
 	w.close()
-	if left := ask[DocumentsState](openWindow(t, home), "Documents.Attach").Drafts; len(left) != 0 {
+	if left := ask[DocumentsState](openWithoutRunner(t, home), "Documents.Attach").Drafts; len(left) != 0 {
 		t.Errorf("left: %+v", left)
 	}
 	if got := content(t, path); got != "old\n" {
@@ -435,8 +435,8 @@ func TestDocuments_DiscardDraft(t *testing.T) {
 // covers: F6
 func TestDocuments_Quit(t *testing.T) {
 	for _, discard := range []bool{false, true} {
-		home := settings.Home{Dir: filepath.Join(t.TempDir(), "home")}
-		w := openWindow(t, home)
+		home := newHome(t)
+		w := openWithoutRunner(t, home)
 		path := filepath.Join(w.folder(map[string]string{"a.md": "a\n"}), "a.md")
 		page := w.page()
 		d := ask[Document](w, "Documents.Open", path)
@@ -455,7 +455,7 @@ func TestDocuments_Quit(t *testing.T) {
 			t.Errorf("quitting saved %q", got)
 		}
 		var left []string
-		for _, d := range ask[DocumentsState](openWindow(t, home), "Documents.Attach").Drafts {
+		for _, d := range ask[DocumentsState](openWithoutRunner(t, home), "Documents.Attach").Drafts {
 			left = append(left, d.Preview)
 		}
 		slices.Sort(left)
@@ -518,7 +518,7 @@ func TestBackend_AskToClose(t *testing.T) {
 
 // What the command line opens is there when the page comes, and is told.
 func TestBackend_OpenFile(t *testing.T) {
-	w := makeWindow(t, settings.Home{Dir: filepath.Join(t.TempDir(), "home")})
+	w := makeWindow(t, newHome(t))
 	path := filepath.Join(t.TempDir(), "a.md")
 	write(t, path, "a\n")
 	if err := w.backend.OpenFile(path); fault.CodeOf(err) != fault.NotGranted {
@@ -549,9 +549,9 @@ func TestBackend_OpenFile(t *testing.T) {
 // A home of an earlier start that cannot be used is told at the start, and
 // nothing is left running.
 func TestBackend_NewOnABrokenHome(t *testing.T) {
-	home := settings.Home{Dir: filepath.Join(t.TempDir(), "home")}
+	home := newHome(t)
 	write(t, home.Settings(), `{"theme":"dark","textSize":"x",}`)
-	w := openWindow(t, home)
+	w := openWithoutRunner(t, home)
 	got := ask[SettingsState](w, "Settings.Get")
 	if got.Settings.Theme != "dark" || got.KeptAside == "" || got.File != home.Settings() {
 		t.Errorf("got %+v", got)

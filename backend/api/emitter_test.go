@@ -358,7 +358,7 @@ func TestEmitter_BrokenLargeEvent(t *testing.T) {
 		t.Errorf("sent %v", got)
 	}
 
-	w := newWindow(t)
+	w := openWindow(t, newHome(t))
 	w.ready()
 	w.mark()
 	before, _ := w.sent()

@@ -104,7 +104,7 @@ func plantKey(t *testing.T, place credential.Place) {
 	// A key that a person keeps for other programs is not the child's either.
 	t.Setenv("OPENAI_API_KEY", planted)
 	keyring := &ring{}
-	home := settings.Home{Dir: filepath.Join(t.TempDir(), "home")}
+	home := newHome(t)
 	panics := false
 	w := &writing{text: sampleText, window: makeWindow(t, home, func(c *Config) {
 		c.Ring = keyring

@@ -66,7 +66,7 @@ func TestSettings_ChangesAreTold(t *testing.T) {
 }
 
 func TestSettings_TestMock(t *testing.T) {
-	w := newWindow(t)
+	w := openWindow(t, newHome(t))
 	w.ready()
 	got := ask[TestResult](w, "Settings.TestProvider", settings.Mock().ID)
 	if got.URL != "" || len(got.Models) == 0 || got.Models[0] != settings.Mock().Model {
@@ -106,4 +106,19 @@ func TestMenuBar(t *testing.T) {
 			seen[item.Command] = !separator
 		}
 	}
+}
+
+// A provider is stored before its address is typed. It says what is missing,
+// and cannot be used.
+//
+// covers: K3 K8
+func TestSettings_UnfinishedProvider(t *testing.T) {
+	w := openWindow(t, newHome(t))
+	w.ready()
+	state := ask[SettingsState](w, "Settings.SaveProvider", settings.Provider{Name: "Mine", Kind: settings.KindOpenAIChat})
+	got := state.Providers[1]
+	if got.URL != "" || got.Problem != string(fault.InvalidInput) || !got.NeedsKey {
+		t.Errorf("state %+v", got)
+	}
+	w.refused(fault.InvalidInput, "Settings.TestProvider", got.ID)
 }

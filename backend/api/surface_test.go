@@ -317,7 +317,7 @@ func publishable(t *testing.T) map[string]string {
 // Every call is made once on a new home, where there is least to answer with.
 // invoke fails on a null.
 func TestSurface_AnswersHoldNoNull(t *testing.T) {
-	w := newWindow(t)
+	w := openWindow(t, newHome(t))
 	w.ready()
 	called := map[string]bool{}
 	call := func(method string, args ...any) json.RawMessage {

@@ -79,14 +79,28 @@ type message struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// newWindow starts a back end on a new home.
-func newWindow(t *testing.T) *window {
+func newHome(t *testing.T) settings.Home {
 	t.Helper()
-	return openWindow(t, settings.Home{Dir: filepath.Join(t.TempDir(), "home")})
+	return settings.Home{Dir: filepath.Join(t.TempDir(), "home")}
 }
 
-// openWindow starts a back end on a home, as the program does. A page has
-// attached when it returns, so that every message comes.
+// newWindow is a window on a new home, without a Runner: most of the program
+// needs none. A page has attached, so that every message comes.
+func newWindow(t *testing.T) *window {
+	t.Helper()
+	return openWithoutRunner(t, newHome(t))
+}
+
+// openWithoutRunner is newWindow on a home that may be there.
+func openWithoutRunner(t *testing.T, home settings.Home) *window {
+	t.Helper()
+	w := makeWindow(t, home)
+	w.page()
+	w.backend.wg.Go(func() { w.backend.emitter.Run(w.backend.ctx) })
+	return w
+}
+
+// openWindow starts a back end on a home, as the program does.
 func openWindow(t *testing.T, home settings.Home) *window {
 	t.Helper()
 	w := makeWindow(t, home)
@@ -288,10 +302,12 @@ func (w *window) invoke(method string, args []json.RawMessage) (json.RawMessage,
 	}
 	out := f.Call(in)
 	if err, _ := out[len(out)-1].Interface().(error); err != nil {
-		data, merr := json.Marshal(FormatError(err))
-		try(w.t, merr)
+		text, ok := FormatError(err).(string)
+		if !ok {
+			w.t.Errorf("%s: the failure is no text", method)
+		}
 		// The error itself is what a log would get.
-		w.note(func() { w.wire = append(w.wire, string(data), err.Error()) })
+		w.note(func() { w.wire = append(w.wire, text, err.Error()) })
 		return nil, err
 	}
 	answer := json.RawMessage("{}")
