@@ -136,6 +136,30 @@ describe("boot", () => {
     await until(() => expect(backend.disk.get("/w/copy.md")).toBe("xThe last boat leaves.\n"));
   });
 
+  it("asks where to save a document that has no place, also when it is closed", async () => {
+    const backend = await started({ dialogs: { saveAs: "/w/new.md" } });
+    choose(backend, "file.new");
+    await until(() => expect(tabs()).toEqual(["a", "Untitled"]));
+    typeText("first");
+    choose(backend, "file.save");
+    await until(() => expect(backend.disk.get("/w/new.md")).toBe("first"));
+    await until(() => expect(tabs()).toEqual(["a", "new"]));
+    expect(words(".above h2")).toEqual([]);
+  });
+
+  it("keeps a document that has no place when the person backs out of the dialog", async () => {
+    const backend = await started();
+    choose(backend, "file.new");
+    await until(() => expect(tabs()).toEqual(["a", "Untitled"]));
+    typeText("first");
+    choose(backend, "file.close");
+    await until(() => expect(words(".dialog h2")).toEqual(["Save Untitled?"]));
+    await clickButton("Save");
+    await until(() => expect(words(".dialog")).toEqual([]));
+    expect(tabs()).toEqual(["a", "Untitled"]);
+    expect(editor().state.doc.toString()).toBe("first");
+  });
+
   // covers: F6 (the page's part: found text is offered)
   it("offers unsaved text of an earlier start", async () => {
     const draft = {

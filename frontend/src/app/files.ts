@@ -1,7 +1,13 @@
 /** What a person does with documents: open, save, close, quit, and what is asked on the way. */
 
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { type Backend, type BackendError, decodeError, type WorkspaceInfo } from "../backend";
+import {
+  type Backend,
+  type BackendError,
+  decodeError,
+  type SaveResult,
+  type WorkspaceInfo,
+} from "../backend";
 import type { Documents, Tab } from "../document";
 import { endingsOf } from "../editor";
 import { t } from "../i18n";
@@ -100,8 +106,21 @@ export function createFiles(config: FilesConfig): Files {
   }
 
   async function save(tab: Tab, overwrite = false): Promise<boolean> {
+    // One without a place gets one first.
+    return tab.info.peek().path === "" ? saveAs(tab) : saved(documents.save(tab.id, { overwrite }));
+  }
+
+  async function saveAs(tab: Tab): Promise<boolean> {
+    return saved(documents.saveAs(tab.id));
+  }
+
+  /** Whether a save was made; null is one that the person backed out of. */
+  async function saved(saving: Promise<SaveResult | null>): Promise<boolean> {
     try {
-      const result = await documents.save(tab.id, { overwrite });
+      const result = await saving;
+      if (result === null) {
+        return false;
+      }
       fallback.value = result.fallback ? { path: result.recoveryPath } : null;
       if (result.written) {
         tree.refresh();
@@ -113,20 +132,10 @@ export function createFiles(config: FilesConfig): Files {
     }
   }
 
-  async function saveAs(tab: Tab): Promise<boolean> {
-    try {
-      const result = await documents.saveAs(tab.id);
-      tree.refresh();
-      return result !== null;
-    } catch {
-      return false;
-    }
-  }
-
   async function close(id: string): Promise<void> {
     const tab = documents.tabs.peek().find((other) => other.id === id);
     if (tab?.dirty.peek()) {
-      const decision = await dialogs.askUnsaved([tab.info.peek().name]);
+      const decision = await dialogs.askUnsaved([nameOf(tab)]);
       if (decision === "cancel" || (decision === "save" && !(await save(tab)))) {
         return;
       }
@@ -138,7 +147,7 @@ export function createFiles(config: FilesConfig): Files {
     const unsaved = documents.tabs.peek().filter((tab) => tab.dirty.peek());
     let discard = false;
     if (unsaved.length > 0) {
-      const decision = await dialogs.askUnsaved(unsaved.map((tab) => tab.info.peek().name));
+      const decision = await dialogs.askUnsaved(unsaved.map(nameOf));
       if (decision === "cancel") {
         return;
       }
@@ -231,6 +240,11 @@ export function createFiles(config: FilesConfig): Files {
       "app.quit": { run: () => attempt(() => quit(config.runs())) },
     },
   };
+}
+
+/** The name of a document; one without a file has it in the language of the interface. */
+function nameOf(tab: Tab): string {
+  return tab.info.peek().name || t("tabs.untitled");
 }
 
 function tabView(tab: Tab) {

@@ -91,7 +91,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     const doc: Open = {
       id: `d${made}`,
       path,
-      name: path === "" ? `Untitled ${made}` : baseName(path),
+      name: path === "" ? "" : baseName(path),
       version: 1,
       text,
       endings,
@@ -203,11 +203,10 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     },
     Save: async (request) => {
       const { path } = find(request.id);
-      const chosen = path === "" ? dialogs.saveAs : path;
-      if (chosen === undefined) {
-        throw new BackendError("cancelled");
+      if (path === "") {
+        throw new BackendError("invalid_input");
       }
-      return write(request, chosen);
+      return write(request, path);
     },
     SaveAs: async (request) => {
       if (dialogs.saveAs === undefined) {

@@ -137,8 +137,9 @@ function Dialog({ asked, platform }: { readonly asked: Asked; readonly platform:
         <h2 id={`${id}-title`}>{question.title}</h2>
         {question.names && (
           <ul class="names scrolls">
-            {question.names.map((name) => (
-              <li class="clip" key={name}>
+            {question.names.map((name, i) => (
+              // Two documents can have one name.
+              <li class="clip" key={`${i} ${name}`}>
                 {name}
               </li>
             ))}
