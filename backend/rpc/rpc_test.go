@@ -473,33 +473,32 @@ func TestConn_BoundsWhatWaits(t *testing.T) {
 	})
 }
 
+// covers: R5
 func TestAfterReply_RunsBehindTheReply(t *testing.T) {
-	var far *Conn
-	start := make(chan struct{})
-	noted := make(chan struct{})
-	replied := make(chan struct{})
-	near, far0 := pair(t,
-		Config{Handler: Handler{Notify: func(context.Context, string, json.RawMessage) { close(noted) }}},
-		Config{Handler: Handler{Request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
-			<-start
-			AfterReply(ctx, func() {
-				<-replied
-				_ = far.Notify("n", nil)
-			})
+	var c *Conn
+	set := make(chan struct{})
+	c0, in, out := raw(t, Config{Handler: Handler{
+		Request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+			<-set
+			AfterReply(ctx, func() { _ = c.Notify("after", nil) })
 			return 1, nil
-		}}})
-	far = far0
-	close(start)
-	if err := near.Call(limit(t), "m", nil, nil); err != nil {
-		t.Fatal(err)
+		},
+	}})
+	c = c0
+	close(set)
+	for i := range 200 {
+		write(t, in, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m"}`+"\n", i+1))
+		for _, want := range []string{`"result":1`, `"method":"after"`} {
+			if s, err := out.ReadString('\n'); err != nil || !strings.Contains(s, want) {
+				t.Fatalf("%d: got %s, %v; want %s", i, s, err, want)
+			}
+		}
 	}
-	select {
-	case <-noted:
-		t.Error("came before the reply")
-	default:
+	ran := false
+	AfterReply(context.Background(), func() { ran = true })
+	if !ran {
+		t.Error("outside of a request it did not run")
 	}
-	close(replied)
-	<-noted
 }
 
 // lines is a concurrent buffer.

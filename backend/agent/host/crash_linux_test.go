@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,6 +135,38 @@ func TestHost_HungRunner(t *testing.T) {
 	p.contiguous()
 }
 
+// A database that fails while the Runner lives ends it, and it is not started
+// again by itself; what was told before it stays true.
+// covers: R2 R5
+func TestHost_StoreFailsLater(t *testing.T) {
+	s := serve(t)
+	p := start(t, t.TempDir())
+	r := p.ready(0)
+	run := p.submit(rewrite("c1", s.provider())).RunID
+	c := s.next(t)
+	c.say("The old words ")
+	p.shown(run, "The old words")
+	// From here on no file of the Runner can grow.
+	if err := unix.Prlimit(r.PID, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 0, Max: 0}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.SubmitRewrite(within(t), rewrite("c2", s.provider())); err == nil {
+		t.Error("a run was accepted that could not be stored")
+	}
+	p.until("failed", func() bool { return p.runners[len(p.runners)-1].Status == host.Failed })
+	if r := p.Runner(); r.Code != fault.StoreFailed || r.Restarts != 0 {
+		t.Errorf("runner %+v", r)
+	}
+	<-c.gone // the request was stopped
+	if want := "run.accepted message.committed run.started"; p.kinds(run) != want {
+		t.Errorf("events %s, want %s", p.kinds(run), want)
+	}
+	p.Restart()
+	p.ready(r.PID)
+	event[core.RunChanged](p, run, core.EventRunInterrupted)
+	p.contiguous()
+}
+
 // A restart that was asked for lets the Runner record.
 func TestHost_Restart(t *testing.T) {
 	s := serve(t)
@@ -148,41 +179,6 @@ func TestHost_Restart(t *testing.T) {
 	p.ready(r.PID)
 	event[core.RunChanged](p, run, core.EventRunCancelled)
 	p.contiguous()
-}
-
-// lonelyHost starts a rewrite, says so, and waits to be killed.
-func lonelyHost(home, url string) {
-	said := make(chan struct{}, 1)
-	ready := make(chan int, 8)
-	h, err := host.New(host.Config{
-		Home: home, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Credential: func(context.Context, string) (string, error) { return plantedKey, nil },
-		OnPreview: func(core.Preview) {
-			select {
-			case said <- struct{}{}:
-			default:
-			}
-		},
-		OnRunner: func(r host.Runner) {
-			if r.Status == host.Ready {
-				ready <- r.PID
-			}
-		},
-	})
-	if err != nil {
-		panic(err)
-	}
-	h.Start()
-	pid := <-ready
-	_, err = h.SubmitRewrite(context.Background(), rewrite("c1", wire.ProviderConfig{
-		ID: "test", Kind: "openai_chat", BaseURL: url + "/v1", CredentialRef: "provider/test",
-	}))
-	if err != nil {
-		panic(err)
-	}
-	<-said
-	fmt.Println(pid)
-	select {}
 }
 
 // kill -9 of the host: the Runner sees EOF, cancels, records and ends within
@@ -347,7 +343,7 @@ func TestRunner_StdoutIsProtocolOnly(t *testing.T) {
 func TestHost_KeyIsNowhere(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", plantedKey)
 	s := serve(t)
-	p := start(t, t.TempDir())
+	p := start(t, t.TempDir(), func(c *host.Config) { c.Env = nil }) // as people have it
 	r := p.ready(0)
 	run := p.submit(rewrite("c1", s.provider())).RunID
 	c := s.next(t)

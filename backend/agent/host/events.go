@@ -215,7 +215,7 @@ func (h *Host) relay() {
 
 // goneFault is what a call gets while there is no Runner.
 func goneFault(method string, code fault.Code) error {
-	if code != fault.StoreFailed {
+	if !hopeless(code) {
 		code = fault.RunnerGone
 	}
 	return &fault.Error{Code: code, Op: method}

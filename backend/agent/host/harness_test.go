@@ -104,6 +104,8 @@ func start(t *testing.T, home string, edit ...func(*host.Config)) *program {
 		OnResync: func() { p.change(func() { p.resyncs++ }) },
 		OnRunner: func(r host.Runner) { p.change(func() { p.runners = append(p.runners, r) }) },
 		Pauses:   []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
+		// A program under the race detector waits for a second before it ends.
+		Env: []string{"GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.TempDir()},
 	}
 	for _, e := range edit {
 		e(&cfg)
@@ -351,4 +353,39 @@ func decode[T any](t *testing.T, raw json.RawMessage) T {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// lonelyHost starts a rewrite, says so, and waits to be killed.
+func lonelyHost(home, url string) {
+	said := make(chan struct{}, 1)
+	ready := make(chan int, 8)
+	h, err := host.New(host.Config{
+		Home: home, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Credential: func(context.Context, string) (string, error) { return plantedKey, nil },
+		OnPreview: func(core.Preview) {
+			select {
+			case said <- struct{}{}:
+			default:
+			}
+		},
+		OnRunner: func(r host.Runner) {
+			if r.Status == host.Ready {
+				ready <- r.PID
+			}
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	h.Start()
+	pid := <-ready
+	_, err = h.SubmitRewrite(context.Background(), rewrite("c1", wire.ProviderConfig{
+		ID: "test", Kind: "openai_chat", BaseURL: url + "/v1", CredentialRef: "provider/test",
+	}))
+	if err != nil {
+		panic(err)
+	}
+	<-said
+	fmt.Println(pid)
+	select {}
 }

@@ -211,7 +211,6 @@ func (h *Host) Restart() Runner {
 // Close takes nothing more in, has the Runner cancel and record what is active,
 // and waits for its end until ctx ends, when it is stopped by force, for which
 // up to 2 s more may pass. The callbacks have got everything when it returns.
-// A Host that was not started cannot be closed.
 func (h *Host) Close(ctx context.Context) {
 	leaveBy, ok := ctx.Deadline()
 	if !ok {

@@ -11,6 +11,7 @@ import (
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/host"
+	"galley/backend/agent/store"
 	"galley/backend/agent/wire"
 	"galley/backend/fault"
 	"galley/backend/text"
@@ -404,5 +405,31 @@ func TestHost_StoreFailed(t *testing.T) {
 	}
 	if _, err := p.State(within(t)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A Runner that finds the database held by another one waits for it.
+// covers: R2
+func TestHost_WaitsForAnotherRunner(t *testing.T) {
+	home := t.TempDir()
+	other, err := store.Open(within(t), store.Config{Path: filepath.Join(home, "runs.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, home)
+	p.until("starting", func() bool {
+		return len(p.runners) > 0 && p.runners[len(p.runners)-1].PID != 0
+	})
+	if r := p.Runner(); r.Status != host.Starting {
+		t.Errorf("runner %+v", r)
+	}
+	if _, err := p.State(context.Background()); fault.CodeOf(err) != fault.RunnerGone {
+		t.Errorf("got %v, want runner_gone", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.ready(0); r.Restarts != 0 {
+		t.Errorf("runner %+v", r)
 	}
 }

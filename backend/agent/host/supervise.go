@@ -51,7 +51,7 @@ func (h *Host) supervise() {
 		switch {
 		case wished:
 			h.log.Info("runner restarts as asked")
-		case code == fault.StoreFailed || inRow >= len(h.cfg.Pauses):
+		case hopeless(code) || inRow >= len(h.cfg.Pauses):
 			h.log.Error("runner given up", "code", code, "restarts", inRow, "err", err)
 			h.setRunner(Runner{Status: Failed, Code: code})
 			h.forgetRuns()
@@ -104,15 +104,26 @@ func (h *Host) live() (fault.Code, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), h.leave(err))
 	defer cancel()
 	child.Stop(ctx)
-	code := fault.RunnerGone
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.StoreFailed || child.ExitCode() == wire.ExitStoreFailed {
-		code = fault.StoreFailed
-	}
+	code := endCode(err, child.ExitCode())
 	if exit := child.Exit(); exit != nil {
 		err = fmt.Errorf("%w: %w", err, exit)
 	}
 	return code, err
 }
+
+// endCode is what people are told of a Runner's end.
+func endCode(err error, exit int) fault.Code {
+	switch code := fault.CodeOf(err); {
+	case code == fault.StoreFailed, code == fault.DiskFull, code == fault.Busy:
+		return code
+	case exit == wire.ExitStoreFailed:
+		return fault.StoreFailed
+	}
+	return fault.RunnerGone
+}
+
+// hopeless says whether starting again by itself cannot help.
+func hopeless(code fault.Code) bool { return code == fault.StoreFailed || code == fault.DiskFull }
 
 // leave is the time until which a Runner may end by itself.
 func (h *Host) leave(why error) time.Time {
@@ -131,6 +142,10 @@ func (h *Host) leave(why error) time.Time {
 func (h *Host) attend(conn *rpc.Conn, child *proc.Child) error {
 	if err := h.greet(conn, child.PID()); err != nil {
 		return err
+	}
+	select {
+	case <-h.restart: // a wish from before is fulfilled by this start
+	default:
 	}
 	h.setConn(conn)
 	h.setRunner(Runner{Status: Ready, PID: child.PID()})
