@@ -219,21 +219,15 @@ func TestHost_QueuesRewrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	event[core.RunChanged](p, talk.RunID, core.EventRunStarted)
-	for range 4 {
+	for range 11 { // in whatever order they come
 		c := s.next(t)
 		c.say("The new words stay here.")
 		c.finish()
 	}
-	for _, run := range []core.RunID{runs[0], runs[1], runs[2], talk.RunID} {
-		event[core.RunChanged](p, run, core.EventRunSucceeded)
-	}
-	for range 7 {
-		c := s.next(t)
-		c.say("The new words stay here.")
-		c.finish()
-	}
-	for _, run := range runs[4:] {
-		event[core.RunChanged](p, run, core.EventRunSucceeded)
+	for i, run := range append(runs, talk.RunID) {
+		if i != 3 {
+			event[core.RunChanged](p, run, core.EventRunSucceeded)
+		}
 	}
 	if got := p.kinds(runs[3]); got != "run.accepted message.committed run.cancelled" {
 		t.Errorf("the cancelled one: %s", got)
