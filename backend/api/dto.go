@@ -283,8 +283,3 @@ type DocumentOpened struct {
 type WorkspaceOpened struct {
 	Workspace WorkspaceInfo `json:"workspace"`
 }
-
-// NetworkChanged says whether the system has a network.
-type NetworkChanged struct {
-	Online bool `json:"online"`
-}

@@ -39,9 +39,15 @@ func (s *Settings) Update(next settings.Settings) (SettingsState, error) {
 	return s.changed("update settings", func(context.Context) error { return s.store.Update(next) })
 }
 
-// SaveProvider adds a provider (an empty id) or changes one.
+// SaveProvider adds a provider (an empty id) or changes one. An address on
+// another host loses its key first: a key was given for one place only.
 func (s *Settings) SaveProvider(p settings.Provider) (SettingsState, error) {
-	return s.changed("save provider", func(context.Context) error {
+	return s.changed("save provider", func(ctx context.Context) error {
+		if old, ok := s.store.Provider(p.ID); ok && !provider.SameHost(old.BaseURL, p.BaseURL) {
+			if err := s.keys.Delete(ctx, p.ID); err != nil && fault.CodeOf(err) != fault.KeyringMissing {
+				return err
+			}
+		}
 		_, err := s.store.SaveProvider(p)
 		return err
 	})

@@ -91,6 +91,14 @@ func knownRoot(host string) string {
 	}
 }
 
+// SameHost reports whether two addresses, as a person typed them, lead to the
+// same scheme, host and port, so that a key given for one may go to the other.
+func SameHost(a, b string) bool {
+	u, err := url.Parse(strings.TrimSpace(a))
+	v, err2 := url.Parse(strings.TrimSpace(b))
+	return err == nil && err2 == nil && strings.EqualFold(u.Scheme, v.Scheme) && strings.EqualFold(u.Host, v.Host)
+}
+
 // IsLocalURL reports whether base, as the person typed it, leads to this
 // machine; false for what is no address.
 func IsLocalURL(base string) bool {

@@ -377,7 +377,7 @@ func TestStore_Providers(t *testing.T) {
 func TestStore_ProviderAddress(t *testing.T) {
 	s := load(t, home(t, ""))
 	for _, ok := range []string{
-		"https://api.invalid/v1", "https://api.invalid:8443/v1/chat/completions", "HTTPS://api.invalid", "https://h.invalid/p?api-version=2024",
+		"", "https://api.invalid/v1", "https://api.invalid:8443/v1/chat/completions", "HTTPS://api.invalid", "https://h.invalid/p?api-version=2024",
 		"http://localhost:11434", "http://LOCALHOST/v1", "http://127.0.0.1:1234/v1", "http://127.9.9.9", "http://[::1]:8080", "http://[::ffff:127.0.0.1]/",
 	} {
 		p := openAI()
@@ -387,7 +387,7 @@ func TestStore_ProviderAddress(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "api.invalid/v1", "http://api.invalid/v1", "http://192.168.1.2/v1", "http://10.0.0.1", "http://0.0.0.0:1", "http://localhost.evil.invalid",
+		"api.invalid/v1", "http://api.invalid/v1", "http://192.168.1.2/v1", "http://10.0.0.1", "http://0.0.0.0:1", "http://localhost.evil.invalid",
 		"http://127.0.0.1.evil.invalid", "http://2130706433/", "ftp://api.invalid", "file:///etc/passwd", "https://", "https:///v1", "https:api.invalid",
 		"https://user:sk-secret@api.invalid/v1", "https://sk-secret@api.invalid", "https://api.invalid/v1#k", "https://api.invalid/v1?key=sk-secret",
 		"https://api.invalid/v1?api_key=x", "https://api.invalid/?Access-Token=x", "https://api.invalid/\x00", "https://[::1", "javascript:alert(1)",

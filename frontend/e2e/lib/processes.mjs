@@ -109,6 +109,7 @@ export async function startDisplay(sandbox, { size = "1442x960", manager = true 
     await until("the window manager", async () => {
       const p = start("xprop", ["-root", "_NET_SUPPORTING_WM_CHECK"], { env: sandbox.env({ DISPLAY: display }) });
       await p.exited;
+      if (wm.child.exitCode !== null) throw new Error(`openbox ended: ${wm.output}`);
       return p.output.includes("window id");
     });
   }

@@ -41,11 +41,18 @@ export async function openWindow(sandbox, { args = [], program = "galley-e2e", e
       await run("xdotool", ["windowactivate", "--sync", id], { env: childEnv });
       return id;
     },
+    /** Clicks the first element with these words: a button, tab, label or list row. */
+    clickText: (text, within = "body") =>
+      window.click(
+        `[...document.querySelectorAll(${JSON.stringify(`${within} :is(button, [role=tab], [role=menuitem], label, li)`)})].find((e) => e.textContent.trim() === ${JSON.stringify(text)})`,
+        true,
+      ),
     /** Clicks the middle of the first element that matches, with the real pointer. */
-    async click(selector) {
-      await window.until(selector, `document.querySelector(${JSON.stringify(selector)}) !== null`);
+    async click(selector, isExpression = false) {
+      const found = isExpression ? `(${selector} ?? null)` : `document.querySelector(${JSON.stringify(selector)})`;
+      await window.until(selector, `${found} !== null`);
       const box = await window.evaluate(
-        `(() => { const e = document.querySelector(${JSON.stringify(selector)}); e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`,
+        `(() => { const e = ${found}; e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`,
       );
       const offset = await window.offset();
       const at = [Math.round(box.x + offset.x), Math.round(box.y + offset.y)].map(String);

@@ -21,7 +21,7 @@ before(async () => {
   sandbox = makeSandbox();
   file = sandbox.write("crash.md", text);
   provider = await startProvider((body) =>
-    hold ? { pieces: ["First ", "para"], hold: true } : { text: selectionOf(body).replace("very quick", "fast") },
+    hold ? { pieces: ["First para", "graph, fa"], hold: true } : { text: selectionOf(body).replace("very quick", "fast") },
   );
   writeFileSync(
     join(sandbox.galleyHome, "settings.json"),
