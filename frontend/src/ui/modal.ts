@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** What is open over the window, the newest last. */
 const stack: HTMLElement[] = [];
@@ -16,7 +16,8 @@ const reachable =
 export function useModal(ref: RefObject<HTMLElement | null>, onEscape: () => void): void {
   const leave = useRef(onEscape);
   leave.current = onEscape;
-  useEffect(() => {
+  // At once, so that no key that is typed on goes to what is behind.
+  useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) {
       return;

@@ -226,7 +226,8 @@ describe("Window", () => {
     });
     const root = await show(<Window model={model} />);
     await settle();
-    return { root, model, did, inert };
+    const atStart = did.splice(0);
+    return { root, model, did, inert, atStart };
   }
 
   it("starts with three ways in, two sentences and a sample, and no sidebar", async () => {
@@ -268,12 +269,34 @@ describe("Window", () => {
     ]);
     expect(editor.parentElement?.hidden).toBe(true);
     await click(root.querySelectorAll(".tab")[0] ?? expect.unreachable());
-    expect(did).toEqual(["select a", "focus text"]);
+    expect(did.slice(0, 2)).toEqual(["select a", "focus text"]);
     expect(editor.isConnected).toBe(true);
     expect(editor.parentElement?.hidden).toBe(false);
     await act(() => showSettings(model.settingsTab));
     await click(root.querySelectorAll(".tab .shut")[1] ?? expect.unreachable());
     expect(root.querySelectorAll(".tab")).toHaveLength(1);
+  });
+
+  it("gives the text the focus at the start and when the settings that had it are shut", async () => {
+    const { root, model, did, atStart } = await staged([tab("a")], "/w");
+    expect(atStart).toEqual(["focus text"]);
+    await act(() => showSettings(model.settingsTab));
+    one<HTMLElement>(root, ".set input").focus();
+    did.length = 0;
+    await act(() => {
+      model.settingsTab.open.value = false;
+      model.settingsTab.front.value = false;
+    });
+    expect(did).toEqual(["focus text"]);
+    // Where something else has it, it stays there.
+    one<HTMLElement>(root, "[role=treeitem]").focus();
+    await act(() => showSettings(model.settingsTab));
+    one<HTMLElement>(root, ".tab").focus();
+    did.length = 0;
+    await act(() => {
+      model.settingsTab.front.value = false;
+    });
+    expect(did).toEqual([]);
   });
 
   it("becomes inert when a newer page has attached", async () => {

@@ -330,6 +330,12 @@ function EditorSlot({ documents, hidden }: { readonly documents: DocumentsView; 
       documents.mount(host.current);
     }
   }, [documents]);
+  // Whatever was here instead may have taken the focus with it.
+  useLayoutEffect(() => {
+    if (!hidden && document.activeElement === document.body) {
+      documents.focusText();
+    }
+  }, [documents, hidden]);
   return (
     <div
       class="slot"
