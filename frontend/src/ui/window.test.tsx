@@ -289,9 +289,8 @@ describe("Window", () => {
     });
     expect(did).toEqual(["focus text"]);
     // Where something else has it, it stays there.
-    one<HTMLElement>(root, "[role=treeitem]").focus();
     await act(() => showSettings(model.settingsTab));
-    one<HTMLElement>(root, ".tab").focus();
+    one<HTMLElement>(root, ".tab[aria-selected=true]").focus();
     did.length = 0;
     await act(() => {
       model.settingsTab.front.value = false;
