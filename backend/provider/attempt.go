@@ -102,7 +102,7 @@ func (c *Client) key(ctx context.Context, op string) (string, error) {
 		return "", fault.From(err)
 	}
 	key = strings.TrimSpace(key)
-	if key == "" && !c.cfg.KeyOptional {
+	if key == "" && !c.cfg.KeyOptional && !IsLoopback(c.name) {
 		return "", none
 	}
 	for _, r := range key {
@@ -141,10 +141,10 @@ func (a *attempt) ownReason() *fault.Error {
 	if err := a.cancelled(); err != nil {
 		return fault.From(err)
 	}
-	switch context.Cause(a.req.Context()) {
-	case errConnect, errFirst:
-		return a.fault(fault.Timeout, "", context.Cause(a.req.Context()))
-	case errSilence:
+	switch cause := context.Cause(a.req.Context()); {
+	case errors.Is(cause, errConnect), errors.Is(cause, errFirst):
+		return a.fault(fault.Timeout, "", cause)
+	case errors.Is(cause, errSilence):
 		return a.fault(fault.Stalled, "", errSilence)
 	}
 	return nil

@@ -24,8 +24,8 @@ type ClientConfig struct {
 	// this machine and never goes through a proxy.
 	ProxyURL string
 	// Key gives the key when a request is about to be made; nil when there is
-	// none. No key and an empty one are the fault no_key, unless KeyOptional;
-	// no key is no fault on loopback either.
+	// none. No key and an empty one are the fault no_key, unless KeyOptional
+	// or the address is on loopback.
 	Key         func(ctx context.Context) (string, error)
 	KeyOptional bool
 	// Authorize puts a key on a request; nil means "Authorization: Bearer".
@@ -168,7 +168,7 @@ func (c *Client) Stream(ctx context.Context, op, url string, body []byte, dec De
 	if err != nil {
 		return a.sendFault(err)
 	}
-	defer res.Body.Close()
+	defer letGo(res.Body)
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return a.statusFault(res)
 	}
@@ -257,7 +257,7 @@ func (c *Client) Get(ctx context.Context, op, url string) (json.RawMessage, erro
 	if err != nil {
 		return nil, a.sendFault(err)
 	}
-	defer res.Body.Close()
+	defer letGo(res.Body)
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return nil, a.statusFault(res)
 	}
@@ -283,3 +283,7 @@ func (c *Client) Get(ctx context.Context, op, url string) (json.RawMessage, erro
 	}
 	return raw, a.cancelled()
 }
+
+// letGo closes the body of an answer. All that is wanted of it was read, so
+// that an error of Close tells nothing.
+func letGo(body io.Closer) { _ = body.Close() }

@@ -377,6 +377,15 @@ func TestKey(t *testing.T) {
 	if _, err := m.Stream(t.Context(), hello(), nil); fault.CodeOf(err) != fault.NoKey {
 		t.Errorf("without a key: %v", err)
 	}
+	// A server on this machine may need none.
+	asked := false
+	f := ask(t, Config{BaseURL: "http://127.0.0.1:9/v1", Key: key("", nil), DialContext: func(context.Context, string, string) (net.Conn, error) {
+		asked = true
+		return nil, errors.New("no")
+	}})
+	if !asked || f == nil || f.Code == fault.NoKey {
+		t.Errorf("on loopback without a key: %v", f)
+	}
 }
 
 // TestTimers: each limit has its own code, with the lengths that people have.
