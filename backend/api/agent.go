@@ -96,6 +96,9 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 	if model == "" {
 		model = p.Model
 	}
+	if model == "" {
+		return host.Rewrite{}, fault.New(fault.ModelNotFound, op, nil)
+	}
 	return host.Rewrite{
 		CommandID: core.CommandID(req.CommandID),
 		Snapshot: core.Snapshot{

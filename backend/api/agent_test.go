@@ -255,6 +255,12 @@ func TestAgent_RefusesWhatIsNotSound(t *testing.T) {
 			w.refused(c.want, "Agent.SubmitRewrite", req)
 		})
 	}
+	state := ask[SettingsState](w.window, "Settings.SaveProvider", settings.Provider{
+		ID: "bare", Name: "No model", Kind: settings.KindOpenAIChat, BaseURL: "http://127.0.0.1:9/v1",
+	})
+	req := good
+	req.ProviderID, req.Model = state.Providers[len(state.Providers)-1].ID, ""
+	w.refused(fault.ModelNotFound, "Agent.SubmitRewrite", req)
 	if got := ask[AgentState](w.window, "Agent.Attach", 0); len(got.Runs)+len(got.Sessions)+len(got.Proposals) != 0 {
 		t.Errorf("made of it: %+v", got)
 	}

@@ -59,6 +59,8 @@ export function RewriteBox({
 
   const run = (preset: string): void => {
     chosen.value = preset;
+    // A chip is off while its answer comes, and would take the focus, and Esc, with it.
+    input.current?.focus();
     onRun({ preset, instruction: instruction.peek() });
   };
 
@@ -133,7 +135,7 @@ export function RewriteBox({
       )}
       {phase.status === "failed" ? (
         <FaultNotice
-          fault={{ ...facts(phase), provider: provider.value?.name }}
+          fault={{ ...facts(phase), provider: provider.value?.name, model: provider.value?.model }}
           actions={actionsOf({ onSettings, onRestart, onClose, run: () => run(chosen.peek()), input })}
         />
       ) : (

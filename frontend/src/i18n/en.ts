@@ -408,6 +408,7 @@ export const en = {
 
   // ---- failures: title says what happened, text what holds or what to do ----
   "faults.provider": "The provider",
+  "faults.said": "{text} It says: {words}",
   "faults.no_provider.title": "No AI provider is set up.",
   "faults.no_provider.text": "Add one to use AI. Everything else works without it.",
   "faults.no_key.title": "No key for {provider}.",
@@ -418,7 +419,7 @@ export const en = {
     "The key is valid but may not use this model{detail, select, none {} other { ({detail})}}.",
   "faults.no_permission.text": "Another model of {provider} may be allowed.",
   "faults.model_not_found.title":
-    "{detail, select, none {This model is not offered at this address.} other {“{detail}” is not offered at this address.}}",
+    "{model, select, none {No model is chosen.} other {“{model}” is not offered at this address.}}",
   "faults.model_not_found.text": "Choose one of the models that are.",
   "faults.unsupported_by_model.title":
     "This model cannot do that{detail, select, none {} other { ({detail})}}.",

@@ -401,6 +401,7 @@ export const zh = {
 
   // ---- failures: title says what happened, text what holds or what to do ----
   "faults.provider": "服务",
+  "faults.said": "{text}对方说：{words}",
   "faults.no_provider.title": "还没有设置 AI 服务。",
   "faults.no_provider.text": "添加后即可使用 AI，其他功能不受影响。",
   "faults.no_key.title": "{provider} 还没有密钥。",
@@ -411,7 +412,7 @@ export const zh = {
     "密钥有效，但无权使用这个模型{detail, select, none {} other {（{detail}）}}。",
   "faults.no_permission.text": "{provider} 的其他模型也许可以使用。",
   "faults.model_not_found.title":
-    "{detail, select, none {该地址没有这个模型。} other {该地址没有 “{detail}” 这个模型。}}",
+    "{model, select, none {还没有选择模型。} other {该地址没有 “{model}” 这个模型。}}",
   "faults.model_not_found.text": "请从提供的模型中选择。",
   "faults.unsupported_by_model.title": "这个模型做不到{detail, select, none {} other {（{detail}）}}。",
   "faults.unsupported_by_model.text": "没有发送任何内容，其他模型也许可以。",

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { faultCodes } from "../backend";
+import { type FaultCode, faultCodes } from "../backend";
 import { setLanguage } from "../i18n";
 import { describeFault, faultActionLabel } from "./fault";
 
@@ -47,6 +47,22 @@ describe("describeFault", () => {
     expect(say("no_key")).toBe("No key for DeepSeek. Add one to use it.");
     expect(say("bad_key", "401")).toBe("DeepSeek refused the key (401). It may be mistyped or expired.");
     expect(say("rate_limited", "", 42_000)).toBe("DeepSeek asks for a pause of 42 s. Your message is kept.");
+    expect(say("bad_key", "api.deepseek.com 401 authentication_error: No such key.")).toBe(
+      "DeepSeek refused the key (401). It may be mistyped or expired. It says: No such key.",
+    );
     expect(say("dns", "api.exmaple.com")).toBe("api.exmaple.com was not found. Check the address.");
+  });
+
+  it("quotes of an answer only what the sentence is about", () => {
+    const say = (code: FaultCode, detail: string, model = "fern-2") =>
+      describeFault({ ...facts, code, detail, model });
+    const missing = say("model_not_found", "api.example 404 not_found: no fern-2 here");
+    expect(missing.title).toBe("“fern-2” is not offered at this address.");
+    expect(missing.text).toBe("Choose one of the models that are. It says: no fern-2 here");
+    expect(say("model_not_found", "", "").title).toBe("No model is chosen.");
+    expect(say("provider_error", "127.0.0.1:8080 500").title).toBe("DeepSeek failed (500).");
+    expect(say("not_an_api", "example.com 404, a web page").text).toMatch(/^example\.com answered/);
+    expect(say("bad_request", "example.com 400: no such field").text).toBe("It says: no such field");
+    expect(say("overloaded", `a.example 529: ${"x".repeat(900)}`).text.length).toBeLessThan(320);
   });
 });

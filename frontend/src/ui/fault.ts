@@ -45,6 +45,8 @@ export type FaultFacts = Pick<FaultInfo, "detail" | "retryAfterMs"> & {
   readonly code: FaultCode;
   /** The provider's name; absent when none is concerned. */
   readonly provider?: string | undefined;
+  /** The model that was asked; "" for none chosen. */
+  readonly model?: string | undefined;
 };
 
 interface Row {
@@ -57,12 +59,54 @@ interface Row {
 /** Says a failure in the language of the interface. */
 export function describeFault(fault: FaultFacts): FaultText {
   const row = rows[fault.code];
+  const answer = answered(fault.detail);
   const params = {
     provider: fault.provider ?? t("faults.provider"),
-    detail: fault.detail,
+    model: fault.model ?? "",
+    detail: answer === null ? fault.detail : factOf(fault.code, answer),
     seconds: Math.ceil(fault.retryAfterMs / 1000),
   };
-  return { title: t(row.title, params), text: t(row.text, params), kind: row.kind, actions: row.actions };
+  const said = answer === null || answer.words === "" || fault.code === "bad_request" ? "" : answer.words;
+  const text = t(row.text, params);
+  return {
+    title: t(row.title, params),
+    text: said === "" ? text : t("faults.said", { text, words: said }),
+    kind: row.kind,
+    actions: row.actions,
+  };
+}
+
+/** An answer that is a failure, as the host tells it: "api.deepseek.com 401 auth_error: words". */
+interface Answer {
+  readonly host: string;
+  readonly status: string;
+  /** What the other side said, shortened; "" for nothing. */
+  readonly words: string;
+}
+
+/** How much of the other side's words is shown, in UTF-16 units. */
+const mostWords = 200;
+
+function answered(detail: string): Answer | null {
+  const found = /^(\S+) (\d{3})\b[^:]*(?:: (.*))?$/s.exec(detail);
+  if (found === null) {
+    return null;
+  }
+  const [, host = "", status = "", words = ""] = found;
+  return { host, status, words: words.length > mostWords ? `${words.slice(0, mostWords)}…` : words };
+}
+
+/** The one fact of an answer that the sentence about a failure quotes. */
+function factOf(code: FaultCode, { host, status, words }: Answer): string {
+  switch (code) {
+    case "not_an_api":
+    case "no_key":
+      return host;
+    case "bad_request":
+      return words || status;
+    default:
+      return status;
+  }
 }
 
 /** The label of a next step. */

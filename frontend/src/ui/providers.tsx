@@ -357,6 +357,7 @@ function ConnectionRow({
             detail: test.error.detail,
             retryAfterMs: test.error.retryAfterMs,
             provider: provider.name,
+            model: provider.model,
           }}
           actions={{
             retry: () => void settings.test(provider.id),
