@@ -42,11 +42,10 @@ export function reviewLabels(): ReviewLabels {
     position: (place) => t("review.position", params(place)),
     reason: (place, deleted, inserted) => {
       const reason = warningText(place.warnings);
-      return place.warnings.length === 1 &&
-        place.warnings[0] === "number" &&
-        isShort(deleted) &&
-        isShort(inserted)
-        ? t("review.fromTo", { reason, from: deleted.trim(), to: inserted.trim() })
+      const from = numbersOf(deleted);
+      const to = numbersOf(inserted);
+      return place.warnings.length === 1 && place.warnings[0] === "number" && isShort(from) && isShort(to)
+        ? t("review.fromTo", { reason, from, to })
         : reason;
     },
     toolbar: (place) => t("review.change", params(place)),
@@ -62,7 +61,13 @@ export function reviewLabels(): ReviewLabels {
   };
 }
 
+/** The numbers in a piece of text; the text itself when it has none in digits. */
+function numbersOf(text: string): string {
+  const found = text.match(/\p{Nd}+(?:[.,:/\u00a0\u202f’'-]\p{Nd}+)*(?:\s?[%‰°])?/gu);
+  return found === null ? text.trim() : found.join(", ");
+}
+
 /** Whether a piece of text fits into a sentence about it. */
 function isShort(text: string): boolean {
-  return text.trim() !== "" && text.length <= 24 && !text.includes("\n");
+  return text !== "" && text.length <= 24 && !text.includes("\n");
 }

@@ -192,9 +192,9 @@ function Row(props: ReviewPanelProps & { readonly hunk: HunkView; readonly curre
       )}
       <span class="n">{hunk.number}</span>
       <div class="txt">
-        {hunk.deleted !== "" && <del>{visible(hunk.deleted)}</del>}
+        {hunk.deleted !== "" && <del>{visible(bare(hunk.deleted))}</del>}
         {hunk.deleted !== "" && hunk.inserted !== "" && " "}
-        {hunk.inserted !== "" && <ins>{visible(hunk.inserted)}</ins>}
+        {hunk.inserted !== "" && <ins>{visible(bare(hunk.inserted))}</ins>}
       </div>
       {hunk.status === "stale" && (
         <span class="badge">
@@ -219,6 +219,11 @@ function Row(props: ReviewPanelProps & { readonly hunk: HunkView; readonly curre
       )}
     </li>
   );
+}
+
+/** Without the blanks at its ends, as in the text; blanks alone stay. */
+function bare(text: string): string {
+  return text.trim() === "" ? text : text.replace(/^[ \t]+|[ \t]+$/g, "");
 }
 
 function Remark({ onRegenerate }: { readonly onRegenerate: (remark: string) => void }) {

@@ -86,6 +86,29 @@ function place(box: Box, state: EditorState): Shown {
   return { from: box.from, to: box.to, dom: box.dom, decorations: Decoration.set(out, true) };
 }
 
+/** What is left free below a box that has grown, in CSS pixels. */
+const spaceBelow = 12;
+
+/**
+ * Follows a box that grows while the person is in it, so that its buttons stay
+ * in sight; its first line never leaves the top for that.
+ */
+function keepInSight(view: EditorView, line: HTMLElement): ResizeObserver | null {
+  if (typeof ResizeObserver === "undefined") return null;
+  const observer = new ResizeObserver(() => {
+    if (!line.contains(line.ownerDocument.activeElement)) return;
+    const box = line.getBoundingClientRect();
+    const pane = view.scrollDOM.getBoundingClientRect();
+    const below = box.bottom + spaceBelow - pane.bottom;
+    const above = Math.max(0, box.top - pane.top);
+    if (below > 0) view.scrollDOM.scrollTop += Math.min(below, above);
+  });
+  observer.observe(line);
+  return observer;
+}
+
+const observers = new WeakMap<HTMLElement, ResizeObserver>();
+
 class BoxWidget extends WidgetType {
   constructor(private readonly dom: HTMLElement) {
     super();
@@ -99,11 +122,17 @@ class BoxWidget extends WidgetType {
     return 140;
   }
 
-  override toDOM(): HTMLElement {
+  override toDOM(view: EditorView): HTMLElement {
     const line = document.createElement("div");
     line.className = "g-box-line";
     line.appendChild(this.dom);
+    const observer = keepInSight(view, line);
+    if (observer !== null) observers.set(line, observer);
     return line;
+  }
+
+  override destroy(line: HTMLElement): void {
+    observers.get(line)?.disconnect();
   }
 
   /** Whatever happens in the box is none of the editor's business. */

@@ -51,15 +51,19 @@ describe("marks", () => {
 
   test("a pure deletion and a pure insertion", () => {
     const d = show("one two three", [hunk("1", 0, 4, ""), hunk("2", 13, 13, " four")]);
-    expect(texts(d, "del")).toEqual(["one "]);
+    expect(texts(d, "del")).toEqual(["one"]);
     expect(texts(d, "ins")).toEqual(["four"]);
     expect(texts(d, "sup")).toEqual(["1", "2"]);
   });
 
-  test("blanks at the ends of an insertion are shown but not marked; blanks alone are", () => {
+  test("blanks at the ends of a change are shown but not marked; blanks alone are", () => {
     const d = show("ab", [hunk("1", 1, 1, "  x y "), hunk("2", 2, 2, " ")]);
     expect(texts(d, "ins")).toEqual(["x y", " "]);
-    expect(all(d, ".g-hk")[0]?.textContent).toBe("inserted, change 1 of 2:   x y 1");
+    expect(all(d, ".g-hk")[0]?.textContent).toBe("inserted, change 1 of 2:   x y1 ");
+    const gone = show("a b  c", [hunk("1", 1, 4, ""), hunk("2", 4, 5, "")]);
+    expect(texts(gone, "del")).toEqual(["b", " "]);
+    // The number stands at the word, before the blank that goes with it.
+    expect(gone.view.contentDOM.textContent).toContain("b1 ");
   });
 
   test("line breaks are struck and put in as ¶, and the lines of an insertion are lines", () => {

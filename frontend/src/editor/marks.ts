@@ -151,13 +151,14 @@ function drawHunk(
   const data = { "data-hunk": hunk.id };
   for (const [i, edit] of hunk.edits.entries()) {
     const last = i === hunk.edits.length - 1;
+    const gone = struck(state.sliceDoc(edit.from, edit.to), edit.from);
     if (edit.from < edit.to) {
       const words = new Spoken(labels.spoken("deleted", hunk));
       out.push(
-        Decoration.widget({ widget: words, side: 1 }).range(edit.from),
+        Decoration.widget({ widget: words, side: 1 }).range(gone.from),
         Decoration.mark({ tagName: "del", class: `g-del${classes}`, attributes: data }).range(
-          edit.from,
-          edit.to,
+          gone.from,
+          gone.to,
         ),
       );
       for (
@@ -180,8 +181,17 @@ function drawHunk(
     });
     // It stays on that side of text typed here on which it will be put in.
     const side = edit.from < edit.to ? -1 : 1;
-    out.push(Decoration.widget({ widget, side }).range(edit.to));
+    // A number alone stands at the words, not behind the blank after them.
+    out.push(Decoration.widget({ widget, side }).range(edit.insert === "" ? gone.to : edit.to));
   }
+}
+
+/** The part of a deletion that is marked: blanks at its ends are not, unless there is nothing else. */
+function struck(text: string, from: number): { readonly from: number; readonly to: number } {
+  const [, before = "", middle = "", after = ""] = /^([ \t]*)(.*?)([ \t]*)$/s.exec(text) ?? [];
+  return middle === ""
+    ? { from, to: from + text.length }
+    : { from: from + before.length, to: from + text.length - after.length };
 }
 
 function drawStale(hunk: HunkView, view: ReviewView, labels: ReviewLabels, out: Range<Decoration>[]): void {
@@ -330,7 +340,8 @@ class Insertion extends WidgetType {
       spoken.textContent = words;
       node.appendChild(spoken);
     }
-    if (text !== "") appendInserted(node, text);
+    if (/^[ \t]/.test(text)) node.classList.add("is-spaced");
+    const blank = text === "" ? "" : appendInserted(node, text);
     if (number !== "") {
       const sup = document.createElement("sup");
       sup.setAttribute("aria-hidden", "true");
@@ -339,6 +350,7 @@ class Insertion extends WidgetType {
       sup.append(number);
       node.appendChild(sup);
     }
+    node.append(blank);
     return node;
   }
 
@@ -348,8 +360,11 @@ class Insertion extends WidgetType {
   }
 }
 
-/** Appends inserted text line by line; blanks at its ends are shown, but not marked. */
-function appendInserted(parent: HTMLElement, text: string): void {
+/**
+ * Appends inserted text line by line; blanks at its ends are shown, but not
+ * marked. Returns the blank at the very end, which comes behind the number.
+ */
+function appendInserted(parent: HTMLElement, text: string): string {
   const lines = text.split("\n");
   for (const [i, line] of lines.entries()) {
     const ends = text.trim() === "" ? null : /^([ \t]*)(.*?)([ \t]*)$/s.exec(line);
@@ -362,12 +377,13 @@ function appendInserted(parent: HTMLElement, text: string): void {
       appendVisibly(ins, middle);
       parent.appendChild(ins);
     }
+    if (i === lines.length - 1) return after;
     parent.append(after);
-    if (i === lines.length - 1) continue;
     const sign = document.createElement("ins");
     sign.className = "g-ins g-break";
     sign.setAttribute("aria-hidden", "true");
     sign.textContent = "¶";
     parent.append(sign, document.createElement("br"));
   }
+  return "";
 }

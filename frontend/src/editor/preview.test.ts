@@ -30,6 +30,15 @@ describe("the preview of a streaming answer", () => {
     );
   });
 
+  test("a word that changes is struck whole, however much of it stays", () => {
+    expect(
+      show("the deck, most nights beside the coffee urn.", "the deck for a month, beside the coffee urn."),
+    ).toBe("the deck-, most nights-+ for a month,+ beside the coffee urn.");
+    expect(show("on the lower deck it was warm there", "on the lower deck it is warm there")).toBe(
+      "on the lower deck it -was-+is+ warm there",
+    );
+  });
+
   test("half a word is the word it begins", () => {
     expect(show("one two three", "one tw")).toBe("one tw<o three>");
     expect(show("one two three", "one tx")).toBe("one +tx+<two three>");

@@ -20,7 +20,7 @@ const diffLimits = { scanLimit: 2000, timeout: 20 };
 /**
  * Compares a selection with as much of its answer as has come. What of the
  * selection lies behind the place the answer has reached is waiting, not
- * deleted. Pieces are never empty and no grapheme cluster is cut.
+ * deleted. Pieces are never empty; no word and no grapheme cluster is cut.
  */
 export function previewSegments(selection: string, partial: string): readonly Segment[] {
   const reached = reach(selection, partial);
@@ -30,7 +30,7 @@ export function previewSegments(selection: string, partial: string): readonly Se
   };
   const head = selection.slice(0, reached);
   let a = 0;
-  for (const change of clusterChanges(head, partial)) {
+  for (const change of wordChanges(head, partial)) {
     push("equal", head.slice(a, change.fromA));
     push("del", head.slice(change.fromA, change.toA));
     push("ins", partial.slice(change.fromB, change.toB));
@@ -48,11 +48,11 @@ interface Span {
   readonly toB: number;
 }
 
-/** The presentable changes, widened to whole grapheme clusters on both sides. */
-function clusterChanges(a: string, b: string): readonly Span[] {
+/** The presentable changes, widened to whole words and grapheme clusters on both sides. */
+function wordChanges(a: string, b: string): readonly Span[] {
   const out: Span[] = [];
-  const isEdgeA = clusterEdges(a);
-  const isEdgeB = clusterEdges(b);
+  const isEdgeA = wordEdges(a);
+  const isEdgeB = wordEdges(b);
   for (const change of presentableDiff(a, b, diffLimits)) {
     let { fromA, toA, fromB, toB } = change;
     while (fromA > 0 && fromB > 0 && !(isEdgeA(fromA) && isEdgeB(fromB))) {
@@ -76,6 +76,18 @@ function clusterChanges(a: string, b: string): readonly Span[] {
     };
   }
   return out;
+}
+
+/** Tells where no word and no grapheme cluster is cut. */
+function wordEdges(text: string): (at: number) => boolean {
+  const isEdge = clusterEdges(text);
+  return (at) =>
+    isEdge(at) && !(endsInWord.test(before(text, at)) && wordPattern.test(text.slice(at, at + 2)));
+}
+
+/** The last character before a place. */
+function before(text: string, at: number): string {
+  return text.slice(Math.max(0, at - 2), at);
 }
 
 /**
@@ -106,6 +118,7 @@ interface Token {
 const tokenPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])[\p{L}\p{N}\p{M}'’])+|\s+|./gsu;
 const wordPattern = /^(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])[\p{L}\p{N}\p{M}'’])/u;
+const endsInWord = /(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])[\p{L}\p{N}\p{M}'’])$/u;
 
 /** Words, blanks, signs, and East Asian letters one by one; exact enough to align by. */
 function tokens(text: string): readonly Token[] {

@@ -157,7 +157,7 @@ export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
               autocomplete="off"
               spellcheck={false}
               placeholder={waiting || busy ? dots : t("provider.key.paste")}
-              disabled={busy}
+              readOnly={busy}
               aria-describedby={`${id}-hint`}
               aria-invalid={wrong ? "true" : undefined}
               onInput={(event) => {
