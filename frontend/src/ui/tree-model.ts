@@ -36,6 +36,8 @@ export interface Tree {
   readonly expand: (path: string) => void;
   readonly collapse: (path: string) => void;
   readonly toggle: (path: string) => void;
+  /** Opens the folders on the way to a path, so that its row is there. */
+  readonly reveal: (path: string) => void;
   /** Lists again what is open: a document was made, or one was saved under a new name. */
   readonly refresh: () => void;
 }
@@ -119,6 +121,19 @@ export function createTree(list: (path: string) => Promise<Listing>): Tree {
         tree.collapse(path);
       } else {
         tree.expand(path);
+      }
+    },
+    reveal: (path) => {
+      const from = root.peek();
+      const separator = from.includes("/") ? "/" : "\\";
+      const top = from.endsWith(separator) ? from : from + separator;
+      if (from === "" || !path.startsWith(top)) {
+        return;
+      }
+      for (let at = path.indexOf(separator, top.length); at >= 0; at = path.indexOf(separator, at + 1)) {
+        if (!open.peek().has(path.slice(0, at))) {
+          tree.expand(path.slice(0, at));
+        }
       }
     },
     refresh: () => {

@@ -111,6 +111,16 @@ describe("TreeView", () => {
     expect(rows[1]?.classList).toContain("ignored");
   });
 
+  it("opens the folders on the way to the document in front", async () => {
+    const { asked, tree, root } = await staged("/w/Drafts/b.md");
+    for (const path of ["/elsewhere/b.md", "", "/w/README.md", "/w/Drafts/b.md", "/w/Drafts/b.md"]) {
+      tree.reveal(path);
+    }
+    await settle();
+    expect(asked).toEqual(["/w", "/w/Drafts"]);
+    expect(drawn(root)[2]).toBe("2 b *");
+  });
+
   it("says that a folder is empty, and what of a large one is not shown", async () => {
     const tree = createTree(async (path) => ({
       path,

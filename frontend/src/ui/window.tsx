@@ -1,6 +1,6 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { Component, type ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { WorkspaceInfo } from "../backend";
 import { t } from "../i18n";
 import type { CommandBoard } from "./board";
@@ -232,6 +232,7 @@ function Files({ model }: { readonly model: WindowModel }) {
   const tabs = documents.tabs.value;
   const current = tabs.find((tab) => tab.id === documents.current.value)?.path ?? "";
   const unsaved = new Set(tabs.filter((tab) => tab.dirty).map((tab) => tab.path));
+  useEffect(() => tree.reveal(current), [tree, path, current]);
   return (
     <>
       <div class="seg" role="tablist">
