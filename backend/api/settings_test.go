@@ -122,3 +122,27 @@ func TestSettings_UnfinishedProvider(t *testing.T) {
 	}
 	w.refused(fault.InvalidInput, "Settings.TestProvider", got.ID)
 }
+
+// A key was given for one host: an address on another loses it before it is
+// stored, so that a page which was made to change it cannot have it sent there.
+//
+// covers: K4
+func TestSettings_AnotherHostLosesTheKey(t *testing.T) {
+	w := newWindow(t)
+	p := settings.Provider{Name: "Mine", Kind: settings.KindOpenAIChat, BaseURL: "https://api.example.invalid/v1", Model: "m"}
+	p.ID = ask[SettingsState](w, "Settings.SaveProvider", p).Providers[1].ID
+	ask[SettingsState](w, "Settings.SetKey", SetKeyRequest{ProviderID: p.ID, Key: "sk-for-one-host", Place: "memory"})
+	for _, same := range []string{"https://api.example.invalid/v2", "https://API.example.invalid"} {
+		p.BaseURL = same
+		if got := ask[SettingsState](w, "Settings.SaveProvider", p).Providers[1].Key.Place; got != "memory" {
+			t.Errorf("%s: the key is in %s", same, got)
+		}
+	}
+	for _, other := range []string{"https://evil.invalid/v1", "https://api.example.invalid:8443", "http://127.0.0.1:9/v1", ""} {
+		ask[SettingsState](w, "Settings.SetKey", SetKeyRequest{ProviderID: p.ID, Key: "sk-for-one-host", Place: "memory"})
+		p.BaseURL = other
+		if got := ask[SettingsState](w, "Settings.SaveProvider", p).Providers[1].Key.Place; got != "none" {
+			t.Errorf("%s: the key is in %s", other, got)
+		}
+	}
+}
