@@ -52,22 +52,38 @@ export function createAgent(config: AgentConfig): Agent {
   function handle(message: AgentMessage): void {
     const before = view.peek();
     view.value = reduce(before, message);
-    if (view.peek() !== before) {
+    if (view.peek() !== before || message.type === "runner.changed") {
       tell(message);
     }
   }
 
   for (const type of followed) {
-    events.on(type, handle);
+    if (type !== "runner.changed") {
+      events.on(type, handle);
+    }
   }
+  events.on("runner.changed", (message) => {
+    const before = view.peek().runner.status;
+    if (message.payload.status !== "ready" || before === "ready") {
+      handle(message);
+      return;
+    }
+    // What the Runner knows is there only now; whoever listens hears of it after.
+    attach().then(
+      () => handle(message),
+      () => handle(message),
+    );
+  });
   events.on("preview", (message) => tell(message));
+
+  async function attach(): Promise<void> {
+    view.value = viewOf(await backend.agent.Attach(view.peek().cursor));
+  }
 
   return {
     view,
     off: computed(() => offReason(settings.value, view.value, online.value)),
-    attach: async () => {
-      view.value = viewOf(await backend.agent.Attach(view.peek().cursor));
-    },
+    attach,
     onMessage: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

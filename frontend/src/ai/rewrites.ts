@@ -69,6 +69,8 @@ interface OwnRewrite extends Rewrite {
   commandId: string;
   runId: string;
   supersedes: string;
+  /** The attempt whose words are shown; words of an earlier one are void. */
+  attempt: number;
 }
 
 /** A proposal under review in a document. */
@@ -113,6 +115,8 @@ export interface Rewrites {
   /** Stops a run, or closes the box when none is under way. */
   readonly stop: (rewrite: Rewrite) => void;
   readonly close: (rewrite: Rewrite) => void;
+  /** Puts away a proposal that cannot be placed. It counts as rejected. */
+  readonly dismiss: () => void;
   /** Asks again for the passage as it is now. */
   readonly regenerate: (remark: string) => void;
   /** Shows open proposals of the state again, after a reload (decision 8). */
@@ -169,6 +173,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
   function handleRunner(status: string): void {
     if (status === "ready") {
       decisions.retry();
+      void rebind().catch(() => {});
       return;
     }
     if (status !== "stopped" && status !== "failed") {
@@ -191,6 +196,13 @@ export function createRewrites(config: RewritesConfig): Rewrites {
       case "preview":
         if (phase.status !== "waiting" && phase.status !== "streaming") {
           return;
+        }
+        if (message.payload.attempt < rewrite.attempt) {
+          return;
+        }
+        if (message.payload.attempt > rewrite.attempt) {
+          rewrite.attempt = message.payload.attempt;
+          rewrite.partial.value = "";
         }
         rewrite.partial.value = applyPreview(rewrite.partial.peek(), message.payload);
         rewrite.phase.value =
@@ -332,7 +344,12 @@ export function createRewrites(config: RewritesConfig): Rewrites {
       commandId: "",
       runId: "",
       supersedes,
+      attempt: 0,
     };
+    const off = agent.off.peek();
+    if (off !== null) {
+      rewrite.phase.value = { status: "failed", error: new BackendError(off) };
+    }
     open.value = [...open.value, rewrite];
     drawn.set(rewrite, config.draw(rewrite));
     showBox(documents.view, { from, to, dom });
@@ -358,6 +375,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     }
     rewrite.phase.value = { status: "starting" };
     rewrite.partial.value = "";
+    rewrite.attempt = 0;
     rewrite.commandId = newId();
     held.expect();
     try {
@@ -516,6 +534,16 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     return { from: state.doc.lineAt(from).from, to: state.doc.lineAt(to).to };
   }
 
+  function dismiss(): void {
+    const shown = proposal.peek();
+    if (shown === null || shown.placed) {
+      return;
+    }
+    const hunks = shown.proposal.hunks.map(({ id }) => ({ id, outcome: "rejected" as const }));
+    decisions.add(shown.proposal.id, hunks, versionOf(shown.tab.state()));
+    proposals.value = proposals.value.filter((p) => p !== shown);
+  }
+
   async function rebind(): Promise<void> {
     for (const made of agent.view.peek().proposals.values()) {
       if (made.state !== "proposed" || proposals.peek().some((p) => p.proposal.id === made.id)) {
@@ -562,7 +590,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     }
   }
 
-  return { current, proposal, review, ask, run, stop, close, regenerate, rebind, handleReview };
+  return { current, proposal, review, ask, run, stop, close, dismiss, regenerate, rebind, handleReview };
 }
 
 /** Whether a run is under way. */

@@ -143,7 +143,7 @@ export function createAssistant(config: AssistantConfig): Assistant {
             onTick={(hunk, ticked) => setTicked(documents.view, hunk, ticked)}
             onAction={(action) => runReviewAction(documents.view, action)}
             onRegenerate={(remark) => rewrites.regenerate(remark)}
-            onDismiss={shut}
+            onDismiss={() => rewrites.dismiss()}
             onLeave={focusText}
           />
         </div>
