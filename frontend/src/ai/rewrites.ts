@@ -28,7 +28,7 @@ import {
 import type { Agent } from "./agent";
 import { createDecisions } from "./decisions";
 import { createHeld } from "./held";
-import { type AgentMessage, applyPreview } from "./state";
+import { type AgentMessage, applyPreview, type Shown } from "./state";
 
 /** Where a rewrite stands, as its box shows it. */
 export type Phase =
@@ -69,8 +69,7 @@ interface OwnRewrite extends Rewrite {
   commandId: string;
   runId: string;
   supersedes: string;
-  /** The attempt whose words are shown; words of an earlier one are void. */
-  attempt: number;
+  shown: Shown;
 }
 
 /** A proposal under review in a document. */
@@ -124,6 +123,8 @@ export interface Rewrites {
   /** To be called for each event of a review. */
   readonly handleReview: (event: ReviewEvent) => void;
 }
+
+const nothing: Shown = { attempt: 0, text: "" };
 
 /** How often a submit waits for typing to pause before it gives up. */
 const mostAttempts = 50;
@@ -197,14 +198,8 @@ export function createRewrites(config: RewritesConfig): Rewrites {
         if (phase.status !== "waiting" && phase.status !== "streaming") {
           return;
         }
-        if (message.payload.attempt < rewrite.attempt) {
-          return;
-        }
-        if (message.payload.attempt > rewrite.attempt) {
-          rewrite.attempt = message.payload.attempt;
-          rewrite.partial.value = "";
-        }
-        rewrite.partial.value = applyPreview(rewrite.partial.peek(), message.payload);
+        rewrite.shown = applyPreview(rewrite.shown, message.payload);
+        rewrite.partial.value = rewrite.shown.text;
         rewrite.phase.value =
           rewrite.partial.peek() === ""
             ? { status: "waiting", sinceMs: phase.sinceMs, thinking: message.payload.thinking }
@@ -344,7 +339,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
       commandId: "",
       runId: "",
       supersedes,
-      attempt: 0,
+      shown: nothing,
     };
     const off = agent.off.peek();
     if (off !== null) {
@@ -375,7 +370,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     }
     rewrite.phase.value = { status: "starting" };
     rewrite.partial.value = "";
-    rewrite.attempt = 0;
+    rewrite.shown = nothing;
     rewrite.commandId = newId();
     held.expect();
     try {

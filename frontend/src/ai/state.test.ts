@@ -60,9 +60,37 @@ test("a late event of an older seq does not take a final state back", () => {
   expect(reduce(done, changed(2, "run.started", "running"))).toBe(done);
 });
 
-test("a preview keeps a prefix and appends", () => {
-  const at = (keep: number, text: string) => ({ runId: "r1", attempt: 1, keep, text, thinking: false });
-  expect(applyPreview("", at(0, "Sure, here"))).toBe("Sure, here");
-  expect(applyPreview("Sure, here", at(0, "The ferry"))).toBe("The ferry");
-  expect(applyPreview("The ferry", at(9, " leaves"))).toBe("The ferry leaves");
+test("a preview keeps a prefix and appends; a new attempt begins anew, an old one says nothing", () => {
+  const at = (attempt: number, keep: number, text: string) => ({
+    runId: "r1",
+    attempt,
+    keep,
+    text,
+    thinking: false,
+  });
+  const steps = [
+    at(1, 0, "Sure, here"),
+    at(1, 0, "The ferry"),
+    at(1, 9, " leaves"),
+    at(2, 0, "A ferry"),
+    at(1, 16, " late"),
+    at(2, 7, " goes"),
+  ];
+  const texts: string[] = [];
+  steps.reduce(
+    (shown, preview) => {
+      const next = applyPreview(shown, preview);
+      texts.push(next.text);
+      return next;
+    },
+    { attempt: 0, text: "" },
+  );
+  expect(texts).toEqual([
+    "Sure, here",
+    "The ferry",
+    "The ferry leaves",
+    "A ferry",
+    "A ferry",
+    "A ferry goes",
+  ]);
 });

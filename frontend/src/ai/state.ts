@@ -110,7 +110,21 @@ export function isFinal(state: Run["state"]): boolean {
   }
 }
 
-/** The text of a run after a preview: the first `keep` UTF-16 units and what was added. */
-export function applyPreview(text: string, preview: Preview): string {
-  return text.slice(0, preview.keep) + preview.text;
+/** What is shown of a run's answer. */
+export interface Shown {
+  /** The attempt whose words these are; 0 before there are any. */
+  readonly attempt: number;
+  readonly text: string;
+}
+
+/**
+ * What is shown after a preview: the first `keep` UTF-16 units and what was
+ * added. The words of an earlier attempt are void, whenever they come.
+ */
+export function applyPreview(shown: Shown, preview: Preview): Shown {
+  if (preview.attempt < shown.attempt) {
+    return shown;
+  }
+  const before = preview.attempt > shown.attempt ? "" : shown.text;
+  return { attempt: preview.attempt, text: before.slice(0, preview.keep) + preview.text };
 }
