@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { applyEdits, checkEdits, loneSurrogates } from "./index";
+import { applyEdits, checkEdits, type Edit, loneSurrogates } from "./index";
+import { readVectors } from "./vectors.testing";
 
 // covers: P1
 describe("edits", () => {
@@ -52,4 +53,48 @@ describe("edits", () => {
   test("lone surrogates are found where they stand", () => {
     expect(loneSurrogates("😀a\ud83db\ude00😀")).toEqual([3, 5]);
   });
+});
+
+interface ResolveCase {
+  readonly name: string;
+  readonly document: string | { readonly repeat: readonly (readonly [string, number])[] };
+  readonly oldText: string;
+  readonly newText: string;
+  readonly occurrence?: number;
+  readonly expect: { readonly match?: "exact" | "folded"; readonly edits?: readonly Edit[] };
+}
+
+// covers: P11
+describe("quotes resolved to edits, as the host resolves them", () => {
+  const rows = readVectors<ResolveCase>("resolve.json");
+
+  test("has the rows", () => {
+    expect(rows.length).toBeGreaterThan(15);
+  });
+
+  for (const row of rows.filter((r) => r.expect.edits !== undefined)) {
+    test(row.name, () => {
+      const raw =
+        typeof row.document === "string"
+          ? row.document
+          : row.document.repeat.map(([piece, count]) => piece.repeat(count)).join("");
+      const text = raw.replace(/\r\n?/g, "\n");
+      const edits = row.expect.edits ?? [];
+      expect(
+        checkEdits(edits, { length: text.length, slice: (from, to) => text.slice(from, to) }),
+      ).toBeNull();
+      const after = applyEdits(text, edits);
+      if (row.expect.match === "exact") {
+        let at = -1;
+        for (let n = row.occurrence ?? 1; n > 0; n--) {
+          at = text.indexOf(row.oldText, at + 1);
+        }
+        expect(after).toBe(text.slice(0, at) + row.newText + text.slice(at + row.oldText.length));
+      } else {
+        // A folded match keeps the document's own characters for what is equal.
+        expect(after).not.toBe(text);
+        expect(after.split("\n")).toHaveLength(text.split("\n").length);
+      }
+    });
+  }
 });
