@@ -80,7 +80,7 @@ func (f *finder) find(ctx context.Context, unlock bool) (found, error) {
 	keep := false
 	defer func() {
 		if !keep {
-			conn.Close()
+			hangUp(conn)
 		}
 	}()
 	if present(ctx, conn, secretsName) {
@@ -135,11 +135,15 @@ func dial() (*dbus.Conn, error) {
 		err = conn.Hello()
 	}
 	if err != nil {
-		conn.Close()
+		hangUp(conn)
 		return nil, err
 	}
 	return conn, nil
 }
+
+// hangUp ends a connection. Every call on it had its answer or is given up, so
+// that an error of Close tells nothing.
+func hangUp(conn *dbus.Conn) { _ = conn.Close() }
 
 // present reports whether somebody answers to name, or would be started.
 func present(ctx context.Context, conn *dbus.Conn, name string) bool {
@@ -237,7 +241,7 @@ func (f *finder) ask(ctx context.Context, conn *dbus.Conn, collection dbus.Objec
 	f.prompts.Go(func() {
 		defer stop()
 		defer done()
-		defer conn.Close()
+		defer hangUp(conn)
 		for {
 			select {
 			case <-wait.Done():

@@ -62,7 +62,7 @@ func inNewHome(t *testing.T, session string, before ...string) *exec.Cmd {
 	program, err := os.Executable()
 	must(t, err)
 	home := t.TempDir()
-	runtime, err := os.MkdirTemp("", "g") // the path of a socket must be short
+	runtime, err := os.MkdirTemp("", "g") //nolint:usetesting // the path of a socket must be short
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(runtime) })
 	tools := filepath.Join(home, "tools")

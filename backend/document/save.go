@@ -163,8 +163,9 @@ func (s *Set) onDisk(path string, base workspace.Stat) (stat workspace.Stat, sam
 		return stat, stat.Hash == base.Hash, nil
 	case fault.NotFound, fault.NotAFile, fault.TooLarge:
 		return workspace.Stat{}, false, nil
+	default:
+		return workspace.Stat{}, false, err
 	}
-	return workspace.Stat{}, false, err
 }
 
 // saved makes what was written the baseline and lets the draft follow.

@@ -117,7 +117,7 @@ func issuerName(c *x509.Certificate) string {
 	if c.Issuer.CommonName != "" {
 		return c.Issuer.CommonName
 	}
-	return strings.Join(c.Issuer.Organization, ", ")
+	return strings.Join(c.Issuer.Organization, ", ") //nolint:misspell // the name of the field
 }
 
 // hasNetwork reports whether any interface but loopback is up with an address.

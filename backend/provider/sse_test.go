@@ -113,7 +113,7 @@ func TestEventReader_LongLines(t *testing.T) {
 		"cut":   &randomCuts{[]byte(line + "\n\n"), rand.New(rand.NewPCG(1, 1)), 1 << 10},
 	} {
 		events, err := read(src)
-		if len(events) != 1 || len(events[0].Data) != MaxLine-6 || err != io.EOF {
+		if len(events) != 1 || len(events[0].Data) != MaxLine-6 || err != io.EOF { //nolint:errorlint // readers must return it bare
 			t.Errorf("%s: a line of 16 MiB: %d events, %v", name, len(events), err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestSniff(t *testing.T) {
 			t.Errorf("%.20q reads back as %.20q, %v", tt.in, rest, err)
 		}
 	}
-	if _, _, err := sniff(strings.NewReader(" \n")); err != io.EOF {
+	if _, _, err := sniff(strings.NewReader(" \n")); err != io.EOF { //nolint:errorlint // readers must return it bare
 		t.Errorf("an empty body gives %v", err)
 	}
 }

@@ -162,7 +162,7 @@ func (c *Conn) answer(ctx context.Context, id jsonrpc2.ID, method string, params
 		err = resp.SetResult(result)
 	}
 	if err != nil {
-		if context.Cause(ctx) == errGivenUp && errors.Is(err, ctx.Err()) {
+		if errors.Is(context.Cause(ctx), errGivenUp) && errors.Is(err, ctx.Err()) {
 			err = fault.New(fault.Cancelled, method, err)
 		}
 		resp.Result, resp.Error = nil, c.encodeError(method, err)

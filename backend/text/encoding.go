@@ -201,7 +201,7 @@ func View(data []byte) string {
 				i++
 			}
 			out.WriteByte('\n')
-		case r == '\n' || r == '\t' || r >= ' ' && r < 0x7F || r >= 0xA0 && !(r == utf8.RuneError && n == 1):
+		case r == '\n' || r == '\t' || r >= ' ' && r < 0x7F || r >= 0xA0 && (r != utf8.RuneError || n != 1):
 			out.WriteRune(r)
 		default:
 			const hex = "0123456789abcdef"

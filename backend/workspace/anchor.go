@@ -38,7 +38,7 @@ func (a *anchor) close() {
 	dir := a.dir
 	a.closed = true
 	a.mu.Unlock()
-	dir.Close() // an error here means that it was closed before
+	letGo(dir)
 }
 
 func (a *anchor) current() Dir {
@@ -72,7 +72,7 @@ func (a *anchor) successor(dir Dir) (Dir, bool) {
 	was, errWas := dir.Stat(".")
 	is, errIs := next.Stat(".")
 	if errIs != nil || (errWas == nil && os.SameFile(was, is)) {
-		next.Close()
+		letGo(next)
 		return nil, false
 	}
 	a.mu.Lock()
@@ -82,10 +82,10 @@ func (a *anchor) successor(dir Dir) (Dir, bool) {
 	}
 	a.mu.Unlock()
 	if !adopt {
-		next.Close()
+		letGo(next)
 		return nil, false
 	}
-	dir.Close()
+	letGo(dir)
 	return next, true
 }
 
@@ -104,7 +104,7 @@ func openWithoutLinks(calls Calls, path string) (Dir, error) {
 	}
 	for step := range strings.SplitSeq(rest, string(filepath.Separator)) {
 		next, err := stepInto(dir, step)
-		dir.Close()
+		letGo(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -127,11 +127,11 @@ func stepInto(dir Dir, name string) (Dir, error) {
 	}
 	after, err := next.Stat(".")
 	if err != nil {
-		next.Close()
+		letGo(next)
 		return nil, err
 	}
 	if !os.SameFile(before, after) {
-		next.Close()
+		letGo(next)
 		return nil, errLink
 	}
 	return next, nil

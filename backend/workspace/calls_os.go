@@ -54,7 +54,7 @@ func (d osDir) List() ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer letGo(f)
 	return f.ReadDir(-1)
 }
 
@@ -63,7 +63,7 @@ func (d osDir) Sync() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer letGo(f)
 	return syncFolder(f)
 }
 

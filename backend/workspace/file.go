@@ -40,7 +40,7 @@ func (f File) Read(limit int64) ([]byte, Stat, error) {
 	if err != nil {
 		return nil, Stat{}, err
 	}
-	defer h.Close()
+	defer letGo(h)
 	data, err := readAll(h, info, limit)
 	if err != nil {
 		return nil, Stat{}, classify(op, f.place.path, err)
@@ -58,7 +58,7 @@ func (f File) Stat() (Stat, error) {
 	if err != nil {
 		return Stat{}, err
 	}
-	h.Close()
+	letGo(h)
 	return statOf(info), nil
 }
 
@@ -69,7 +69,7 @@ func (f File) Identity() (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	defer h.Close()
+	defer letGo(h)
 	id, err := h.Identity()
 	return id, classify("identify", f.place.path, err)
 }
@@ -114,7 +114,7 @@ func openFile(d Dir, name string, flag int, exact bool) (Handle, fs.FileInfo, er
 		err = errLink
 	}
 	if err != nil {
-		h.Close()
+		letGo(h)
 		return nil, nil, err
 	}
 	return h, info, nil

@@ -41,7 +41,7 @@ func (f Folder) List(limit int) (entries []Entry, more int, err error) {
 	if err != nil {
 		return nil, 0, classify(op, f.place.path, err)
 	}
-	defer dir.Close()
+	defer letGo(dir)
 	found, err := dir.List()
 	if err != nil {
 		return nil, 0, classify(op, f.place.path, err)

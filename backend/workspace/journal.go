@@ -93,7 +93,7 @@ func create(dir Dir, name string, data []byte) error {
 	return errors.Join(err, h.Close())
 }
 
-func (j *journal) close() { j.dir.Close() }
+func (j *journal) close() { letGo(j.dir) }
 
 // keepOld makes the bytes from before durable and returns the copy's path.
 func (j *journal) keepOld(data []byte) (string, error) {
@@ -126,13 +126,13 @@ func (j *journal) drop() {
 		case strings.HasPrefix("."+mark, oldMark):
 			old = append(old, f)
 		case p == pid:
-			j.dir.Remove(f.Name())
+			_ = j.dir.Remove(f.Name())
 		}
 	}
 	if len(old) > keptCopies {
 		slices.SortFunc(old, func(a, b fs.DirEntry) int { return modTime(a).Compare(modTime(b)) })
 		for _, f := range old[:len(old)-keptCopies] {
-			j.dir.Remove(f.Name())
+			_ = j.dir.Remove(f.Name())
 		}
 	}
 }
@@ -150,9 +150,10 @@ func (j *journal) keep() string {
 	return filepath.Join(j.path, j.id+newMark+j.ext)
 }
 
+// remove takes files of the entry away. One that stays is for Sweep.
 func (j *journal) remove(endings ...string) {
 	for _, e := range endings {
-		j.dir.Remove(j.id + e)
+		_ = j.dir.Remove(j.id + e)
 	}
 }
 

@@ -60,7 +60,7 @@ func memoryDir(t *testing.T) string {
 	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
 		return t.TempDir()
 	}
-	dir, err := os.MkdirTemp(memory, "galley")
+	dir, err := os.MkdirTemp(memory, "galley") //nolint:usetesting // TempDir would lie on a disk
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir

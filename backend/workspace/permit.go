@@ -41,7 +41,7 @@ func (g *Grants) PermitRead(path string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	h.Close()
+	letGo(h)
 	return f, nil
 }
 
@@ -87,7 +87,7 @@ func (g *Grants) PermitWrite(path string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	spot.dir.Close()
+	letGo(spot.dir)
 	return t, nil
 }
 

@@ -47,7 +47,7 @@ func replaceOwn(calls Calls, path string, data []byte, perm fs.FileMode) (err er
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	defer letGo(dir)
 	temp := tempName()
 	h, err := dir.Open(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
@@ -62,7 +62,7 @@ func replaceOwn(calls Calls, path string, data []byte, perm fs.FileMode) (err er
 		err = dir.Rename(temp, filepath.Base(real))
 	}
 	if err != nil {
-		dir.Remove(temp)
+		_ = dir.Remove(temp) // SweepFolder takes one that stays
 		return err
 	}
 	return dir.Sync()

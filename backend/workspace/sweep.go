@@ -72,7 +72,7 @@ func SweepOn(calls Calls, recoveryDir string, alive func(pid int) bool) ([]Lefto
 	if err != nil {
 		return nil, classify("sweep", recoveryDir, err)
 	}
-	defer dir.Close()
+	defer letGo(dir)
 	found, err := dir.List()
 	if err != nil {
 		return nil, classify("sweep", recoveryDir, err)
@@ -159,7 +159,7 @@ func DropLeftover(recoveryDir, id string) error {
 	if err != nil {
 		return classify(op, recoveryDir, err)
 	}
-	defer dir.Close()
+	defer letGo(dir)
 	found, err := dir.List()
 	if err != nil {
 		return classify(op, recoveryDir, err)
@@ -184,7 +184,7 @@ func SweepFolder(path string) error {
 	if err != nil {
 		return classify("sweep folder", path, err)
 	}
-	defer dir.Close()
+	defer letGo(dir)
 	found, err := dir.List()
 	if err != nil {
 		return classify("sweep folder", path, err)
@@ -206,7 +206,7 @@ func readEntry(dir Dir, id string) (entry, bool) {
 	if err != nil {
 		return entry{}, false
 	}
-	defer h.Close()
+	defer letGo(h)
 	data, err := readAll(h, info, 1<<20)
 	if err != nil {
 		return entry{}, false
@@ -219,7 +219,8 @@ func readEntry(dir Dir, id string) (entry, bool) {
 }
 
 // sweepTemp removes the temporary file that an entry names. The folder may
-// have become another since: only a file with a name of ours is touched.
+// have become another since: only a file with a name of ours is touched, and
+// one that cannot be removed is no reason to bother the person.
 func sweepTemp(calls Calls, e entry) {
 	if _, ours := tempOwner(e.Temp); !ours {
 		return
@@ -228,9 +229,9 @@ func sweepTemp(calls Calls, e entry) {
 	if err != nil {
 		return
 	}
-	defer dir.Close()
+	defer letGo(dir)
 	if info, err := dir.Lstat(e.Temp); err == nil && info.Mode().IsRegular() {
-		dir.Remove(e.Temp)
+		_ = dir.Remove(e.Temp)
 	}
 }
 
@@ -247,7 +248,7 @@ func hashFile(calls Calls, path string) (hash string, exists bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	defer dir.Close()
+	defer letGo(dir)
 	return hashIn(dir, filepath.Base(real))
 }
 
@@ -256,7 +257,7 @@ func hashIn(dir Dir, name string) (hash string, exists bool, err error) {
 	if err != nil {
 		return "", !errors.Is(err, fs.ErrNotExist), err
 	}
-	defer h.Close()
+	defer letGo(h)
 	data, err := readAll(h, info, math.MaxInt64)
 	if err != nil {
 		return "", true, err
@@ -264,10 +265,11 @@ func hashIn(dir Dir, name string) (hash string, exists bool, err error) {
 	return hashOf(data), true, nil
 }
 
+// removeAll takes files away. One that stays is met again by the next Sweep.
 func removeAll(dir Dir, names ...string) {
 	for _, n := range names {
 		if n != "" {
-			dir.Remove(n)
+			_ = dir.Remove(n)
 		}
 	}
 }

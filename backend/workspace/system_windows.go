@@ -65,7 +65,7 @@ func alive(pid int) bool {
 	if err != nil {
 		return errors.Is(err, syscall.ERROR_ACCESS_DENIED)
 	}
-	defer syscall.CloseHandle(h)
+	defer func() { _ = syscall.CloseHandle(h) }()
 	var code uint32
 	return syscall.GetExitCodeProcess(h, &code) == nil && code == stillActive
 }

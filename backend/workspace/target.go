@@ -38,7 +38,7 @@ func (t Target) settle(op string) (spot, error) {
 		// A new file in a folder that was itself replaced belongs in the one
 		// that stands there now.
 		if next, moved := t.place.folder.successor(d); moved {
-			s.dir.Close()
+			letGo(s.dir)
 			s, err = t.find(next)
 		}
 		return err
@@ -47,7 +47,7 @@ func (t Target) settle(op string) (spot, error) {
 		return spot{}, classify(op, t.place.path, err)
 	}
 	if !s.exists && reservedName(s.base) {
-		s.dir.Close()
+		letGo(s.dir)
 		return spot{}, failure(fault.ReservedName, op, t.place.path, nil)
 	}
 	return s, nil

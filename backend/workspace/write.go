@@ -52,7 +52,7 @@ func (t Target) Write(data []byte, o WriteOptions) (WriteResult, error) {
 	if err != nil {
 		return WriteResult{}, err
 	}
-	defer s.dir.Close()
+	defer letGo(s.dir)
 	w := &writing{op: op, path: t.place.path, spot: s, data: data, hash: hashOf(data), options: o}
 	if err := w.look(); err != nil {
 		return WriteResult{}, err
@@ -91,7 +91,7 @@ type writing struct {
 // release closes the old file when it still is open.
 func (w *writing) release() {
 	if w.old != nil {
-		w.old.Close()
+		letGo(w.old)
 	}
 }
 
@@ -109,12 +109,12 @@ func (w *writing) look() error {
 	}
 	// A superuser can write what nobody may; the mark still means "do not".
 	if info.Mode().Perm()&0o222 == 0 {
-		h.Close()
+		letGo(h)
 		return failure(fault.ReadOnly, w.op, w.path, nil)
 	}
 	data, err := readAll(h, info, math.MaxInt64)
 	if err != nil {
-		h.Close()
+		letGo(h)
 		return classify(w.op, w.path, err)
 	}
 	w.old, w.oldInfo, w.oldData, w.oldHash = h, info, data, hashOf(data)
@@ -137,15 +137,14 @@ func (w *writing) compare() error {
 }
 
 func (w *writing) run(temp string) (WriteResult, error) {
-	inPlace := w.old != nil && linksOf(w.oldInfo) > 1
-	if !inPlace {
+	if w.old == nil || linksOf(w.oldInfo) <= 1 {
 		st, err := w.replace(temp)
 		switch {
 		case err == nil:
 			w.journal.drop()
 			return WriteResult{Stat: st}, nil
 		case errors.Is(err, errFolderTakesNone) && w.old != nil:
-			inPlace = true
+			// In place, then, as a file of several names.
 		case errors.Is(err, errFolderTakesNone):
 			w.journal.discard()
 			return WriteResult{}, failure(fault.ReadOnly, w.op, w.path, err)
@@ -171,8 +170,9 @@ func (w *writing) stop(err error) (WriteResult, error) {
 	case fault.ChangedOnDisk, fault.NotAFile, fault.OutsideWorkspace:
 		w.journal.discard()
 		return WriteResult{}, err
+	default:
+		return WriteResult{RecoveryPath: w.journal.keep()}, err
 	}
-	return WriteResult{RecoveryPath: w.journal.keep()}, err
 }
 
 // fail names the folder whose disk is full, and else the file. What has its
@@ -198,7 +198,7 @@ func (w *writing) replace(temp string) (st Stat, err error) {
 		if err != nil {
 			// Also after an open that failed: on a network it can have made
 			// the file. When this fails too, the journal names it for Sweep.
-			w.spot.dir.Remove(temp)
+			_ = w.spot.dir.Remove(temp)
 		}
 	}()
 	if errors.Is(err, fs.ErrPermission) || (err != nil && isReadOnlyMedium(err)) {

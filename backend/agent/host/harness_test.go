@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -326,24 +325,6 @@ func (s *server) next(t *testing.T) *call {
 		t.Fatal("no request came")
 		return nil
 	}
-}
-
-// files returns every regular file under a folder with its content.
-func files(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		all[path] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 func decode[T any](t *testing.T, raw json.RawMessage) T {

@@ -201,7 +201,7 @@ func looksLikeYAML(block string) bool {
 		return false
 	}
 	rest := line[len(key)+1:]
-	return (rest == "" || rest[0] == ' ' || rest[0] == '\t') && strings.IndexAny(key, "*[]()!?.") < 0
+	return (rest == "" || rest[0] == ' ' || rest[0] == '\t') && !strings.ContainsAny(key, "*[]()!?.")
 }
 
 // stripMarker removes block markers at the start of an answer that repeat those

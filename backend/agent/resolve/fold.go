@@ -12,8 +12,8 @@ import (
 // isBlank reports whether r is a blank that is not a line break. Zero-width
 // characters are none: they are invisible, not blank.
 func isBlank(r rune) bool {
-	switch {
-	case r == ' ', r == '\t', r == 0xA0, r == 0x1680, r == 0x202F, r == 0x205F, r == 0x3000:
+	switch r {
+	case ' ', '\t', 0xA0, 0x1680, 0x202F, 0x205F, 0x3000:
 		return true
 	}
 	return r >= 0x2000 && r <= 0x200A

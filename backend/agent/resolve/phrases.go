@@ -255,20 +255,17 @@ func closesTalk(passage string) strength {
 	if len(passage) > 2*maxTalk {
 		return noTalk
 	}
-	for _, l := range strings.Split(passage, "\n") {
-		said := sayable(strings.TrimLeft(trimmed(l), "-+• (（[【"))
-		switch {
-		case matchesAny(said, setPhrases):
+	said := sayable(strings.TrimLeft(trimmed(firstLine(passage)), "-+• (（[【"))
+	switch {
+	case matchesAny(said, setPhrases):
+		return clearTalk
+	case matchesAny(said, closingClear):
+		if matchesAny(said, aboutEdits) || matchesAny(passage, aboutEdits) {
 			return clearTalk
-		case matchesAny(said, closingClear):
-			if matchesAny(said, aboutEdits) || matchesAny(passage, aboutEdits) {
-				return clearTalk
-			}
-			return weakTalk
-		case matchesAny(said, closingWeak):
-			return weakTalk
 		}
-		break
+		return weakTalk
+	case matchesAny(said, closingWeak):
+		return weakTalk
 	}
 	return noTalk
 }

@@ -334,6 +334,8 @@ func (p passage) weight(s string, tokens []token) int {
 			if r, _ := utf8.DecodeRuneInString(s[t.from:]); spaceless(r) {
 				n += 3
 			}
+		case blankToken, breakToken, pipeToken:
+			// They say nothing.
 		}
 	}
 	return n

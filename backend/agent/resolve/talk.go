@@ -223,7 +223,7 @@ func (t *target) stripClosing(lines []string, talked bool) []string {
 		if start == 0 {
 			break
 		}
-		if !t.isClosing(lines, start) && !(talked && t.explains(lines, start)) {
+		if closes := t.isClosing(lines, start) || talked && t.explains(lines, start); !closes {
 			break
 		}
 		lines = trimLines(lines[:start])

@@ -279,11 +279,14 @@ func cheapest(a, b []token) (int, bool) {
 		best := -1
 		for k := -cost; k <= cost; k += 2 {
 			// k is the position in a less that in b.
-			x := max(reach[zero+k-1]+1, reach[zero+k+1])
-			if k == -cost {
+			x := 0
+			switch k {
+			case -cost:
 				x = reach[zero+k+1]
-			} else if k == cost {
+			case cost:
 				x = reach[zero+k-1] + 1
+			default:
+				x = max(reach[zero+k-1]+1, reach[zero+k+1])
 			}
 			y := x - k
 			for x < len(a) && y < len(b) && y >= 0 && equalKeys(a[x].key, b[y].key) {

@@ -77,9 +77,7 @@ func (s *Store) Recover(ctx context.Context) (core.Recovered, error) {
 		if len(found.Runs) == 0 {
 			return nil
 		}
-		return t.emit(ctx, core.EventRunnerRecovered, "", "", "", core.RunnerRecovered{
-			Runs: found.Runs, UnknownCalls: found.UnknownCalls,
-		})
+		return t.emit(ctx, core.EventRunnerRecovered, "", "", "", core.RunnerRecovered(found))
 	})
 	if err != nil {
 		return core.Recovered{}, err

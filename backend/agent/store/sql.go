@@ -48,7 +48,7 @@ func (p prepared) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 }
 
 func (p prepared) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	st, err := p.stmt(ctx, query)
+	st, err := p.stmt(ctx, query) //nolint:sqlclosecheck // kept for the next time, until closeStmts
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (p prepared) query(ctx context.Context, query string, args ...any) (*sql.Ro
 }
 
 func (p prepared) run(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	st, err := p.stmt(ctx, query)
+	st, err := p.stmt(ctx, query) //nolint:sqlclosecheck // kept for the next time, until closeStmts
 	if err != nil {
 		return nil, err
 	}
@@ -90,20 +90,25 @@ func (p prepared) closeStmts() error {
 }
 
 // all reads every row; the slice is never nil.
-func all[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func all[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	list := []T{}
+	defer func() {
+		if closed := rows.Close(); closed != nil {
+			list, err = nil, errors.Join(err, closed)
+		}
+	}()
+	list = []T{}
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, errors.Join(err, rows.Close())
+			return nil, err
 		}
 		list = append(list, v)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	return list, nil

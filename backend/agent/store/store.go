@@ -122,7 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		wake: make(chan struct{}, 1), drained: make(chan struct{}),
 	}
 	if err := s.open(ctx); err != nil {
-		s.release()
+		_ = s.release() // why the store did not open says more
 		return nil, err
 	}
 	return s, nil

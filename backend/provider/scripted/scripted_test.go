@@ -405,7 +405,7 @@ func TestPlayer(t *testing.T) {
 		if err != nil || said != "ab" || a.Text != "ab" || a.Reasoning != "r" || a.Finish != core.FinishToolCalls {
 			t.Errorf("%+v, %q, %v", a, said, err)
 		}
-		if a, _, err := run(t.Context()); err != error(stop) || a.Text != "half" {
+		if a, _, err := run(t.Context()); err != error(stop) || a.Text != "half" { //nolint:errorlint // the very one, not one around it
 			t.Errorf("%+v, %v", a, err)
 		}
 		start := time.Now()

@@ -95,6 +95,8 @@ func (c *Calls) spoil(name string, half func(), call func() error) error {
 		return call()
 	}
 	switch p.Mode {
+	case Before, Forever:
+		// Nothing happens.
 	case After:
 		// What the call returned is lost with its answer.
 		_ = call()
@@ -122,7 +124,7 @@ func (c *Calls) openDir(name string, open func() (workspace.Dir, error)) (worksp
 	})
 	if err != nil {
 		if d != nil {
-			d.Close()
+			_ = d.Close() // the error to see is the planned one
 		}
 		return nil, err
 	}
@@ -174,7 +176,7 @@ func (d *dir) Open(name string, flag int, perm fs.FileMode) (workspace.Handle, e
 	})
 	if err != nil {
 		if h != nil {
-			h.Close()
+			_ = h.Close() // the error to see is the planned one
 		}
 		return nil, err
 	}
