@@ -2,7 +2,7 @@
 // unsaved text, language, theme, palette, surrogates, and input methods.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { after, before, beforeEach, test } from "node:test";
 import { openGalley } from "../lib/browser.mjs";
 
 const crlf = "# Ferry 🛳️\r\n\r\none line\r\nlast line";
@@ -25,6 +25,8 @@ before(async () => {
 });
 
 after(() => app?.close());
+
+beforeEach(() => app.tidy());
 
 const dialog = () => app.locator("[role=alertdialog]");
 const dirtyTabs = () => app.count("[role=tab] .dot");

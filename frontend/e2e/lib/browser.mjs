@@ -160,7 +160,7 @@ function createApp({ sandbox, screen, galley, context, page, url, close }) {
         error.message += `\n${await outline(page)}${errors.length > 0 ? `\nerrors: ${errors.join("\n")}` : ""}`;
         throw error;
       }),
-    locator: (selector) => page.locator(selector),
+    locator: (...args) => page.locator(...args),
     count: (selector) => page.locator(selector).count(),
     /** Whether the page shows these words anywhere. */
     shows: (words) => page.evaluate((w) => document.body.innerText.includes(w), words),
@@ -234,9 +234,36 @@ function createApp({ sandbox, screen, galley, context, page, url, close }) {
       await page.keyboard.press("Enter");
       await app.untilCount(".palette", 0);
     },
+    /** Shuts what a test that failed has left open, so that the next one has its own faults only. */
+    async tidy() {
+      for (const [what, key] of [
+        [".palette, .dialog", "Escape"],
+        [".set", "Control+w"],
+      ]) {
+        if ((await page.locator(what).count()) > 0) await page.keyboard.press(key);
+      }
+    },
+    /** Opens the rewrite box for what is selected; the field has the focus then. */
+    async ask() {
+      await page.keyboard.press("Control+j");
+      await app.until("the rewrite box", () =>
+        page.evaluate(() => document.activeElement?.matches(".rewrite input")),
+      );
+    },
+    /** Waits until a proposal is under review in the text. */
+    untilReview: () =>
+      app.until(
+        "the marks",
+        async () =>
+          (await page.locator(".rewrite").count()) === 0 &&
+          (await page.locator(".cm-content .g-hk").count()) > 0,
+      ),
+    untilDecided: () => app.untilCount(".cm-content .g-hk", 0),
+    /** How often the page has sent changes of a document to the host. */
+    synced: () => calls.filter((call) => call.name === "Documents.Sync").length,
     /** Opens a document by its name in the tree. */
     async openFile(label) {
-      await page.getByRole("treeitem", { name: label }).click();
+      await page.getByRole("treeitem", { name: new RegExp(`^${label}( Unsaved)?$`) }).click();
       await app.until(`${label} in front`, async () =>
         (await page.locator("[role=tab][aria-selected=true] .clip").allInnerTexts()).includes(label),
       );

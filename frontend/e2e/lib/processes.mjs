@@ -46,7 +46,10 @@ export function makeSandbox() {
 
 /** Starts a child and keeps what it prints. */
 export function start(command, args, options = {}) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe", ...(options.extraPipes ?? [])], ...options });
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe", ...(options.extraPipes ?? [])],
+    ...options,
+  });
   const self = {
     child,
     pid: child.pid,
@@ -77,7 +80,8 @@ export async function until(what, probe, { timeout = 20000, every = 40 } = {}) {
     } catch (error) {
       last = error;
     }
-    if (Date.now() > end) throw new Error(`${what}: not within ${timeout} ms; last: ${last?.message ?? JSON.stringify(last)}`);
+    if (Date.now() > end)
+      throw new Error(`${what}: not within ${timeout} ms; last: ${last?.message ?? JSON.stringify(last)}`);
     await new Promise((next) => setTimeout(next, every));
   }
 }
@@ -107,7 +111,9 @@ export async function startDisplay(sandbox, { size = "1442x960", manager = true 
   const wm = manager ? start("openbox", [], { env: sandbox.env({ DISPLAY: display }) }) : null;
   if (wm) {
     await until("the window manager", async () => {
-      const p = start("xprop", ["-root", "_NET_SUPPORTING_WM_CHECK"], { env: sandbox.env({ DISPLAY: display }) });
+      const p = start("xprop", ["-root", "_NET_SUPPORTING_WM_CHECK"], {
+        env: sandbox.env({ DISPLAY: display }),
+      });
       await p.exited;
       if (wm.child.exitCode !== null) throw new Error(`openbox ended: ${wm.output}`);
       return p.output.includes("window id");

@@ -4,25 +4,24 @@ import { createServer } from "node:http";
 
 /**
  * Starts the server. script(body) is called for each chat request and returns
- * what to do: {text, pieces, hold, status, headers, body}. Requests are kept.
+ * what to do: {text, pieces, finish, hold, cut, status, headers, body}. A body
+ * that is a string goes out as it is. Requests are kept.
  */
 export async function startProvider(script = echo) {
   const requests = [];
-  const held = new Set();
+  const held = new Map();
   const server = createServer(async (req, res) => {
     let raw = "";
     for await (const chunk of req) raw += chunk;
     const body = raw ? JSON.parse(raw) : null;
     requests.push({ method: req.method, url: req.url, headers: req.headers, body });
-    if (req.url.endsWith("/models")) {
-      res.setHeader("content-type", "application/json");
-      res.end(JSON.stringify({ object: "list", data: [{ id: "fern-2", object: "model" }] }));
-      return;
-    }
-    const act = script(body, requests.length);
+    const act = req.url.endsWith("/models")
+      ? { status: 200, body: { object: "list", data: [{ id: "fern-2", object: "model" }] } }
+      : provider.script(body, requests.length);
     if (act.status) {
       res.writeHead(act.status, { "content-type": "application/json", ...act.headers });
-      res.end(JSON.stringify(act.body ?? { error: { message: "refused by the test" } }));
+      const answer = act.body ?? { error: { message: "refused by the test" } };
+      res.end(typeof answer === "string" ? answer : JSON.stringify(answer));
       return;
     }
     res.writeHead(200, { "content-type": "text/event-stream" });
@@ -30,27 +29,59 @@ export async function startProvider(script = echo) {
       res.write(
         `data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
       );
-    for (const piece of act.pieces ?? cut(act.text ?? "")) send({ content: piece });
-    if (act.hold) {
+    const speak = (pieces) => {
+      for (const piece of pieces) send({ content: piece });
+    };
+    const finish = () => {
+      send({}, act.finish ?? "stop");
+      res.end("data: [DONE]\n\n");
+    };
+    speak(act.pieces ?? cut(act.text ?? ""));
+    if (act.cut) {
+      // Once what was said is on its way, the connection goes.
+      res.write(": over\n\n", () => res.destroy());
+    } else if (act.hold) {
       // The answer stays open until the test or the client ends it.
-      held.add(res);
+      held.set(res, (rest) => {
+        speak(cut(rest));
+        finish();
+      });
       res.on("close", () => held.delete(res));
-      return;
+    } else {
+      finish();
     }
-    send({}, "stop");
-    res.end("data: [DONE]\n\n");
   });
   await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
-  return {
+  const provider = {
     url: `http://127.0.0.1:${server.address().port}/v1`,
     port: server.address().port,
+    /** What is done with the next chat request. */
+    script,
     requests,
     held,
+    /** Says the rest of what is held, and ends it. */
+    resume(rest) {
+      for (const end of held.values()) end(rest);
+    },
     close: () =>
       new Promise((ok) => {
         server.close(ok);
         server.closeAllConnections();
       }),
+  };
+  return provider;
+}
+
+/** The entry of settings.json for a server of this kind. */
+export function providerEntry(url, more = {}) {
+  return {
+    id: "local",
+    name: "Local",
+    kind: "openai_chat",
+    profile: "compatible",
+    baseUrl: url,
+    model: "fern-2",
+    ...more,
   };
 }
 
@@ -62,7 +93,11 @@ export function selectionOf(body) {
 }
 
 function echo(body) {
-  return { text: selectionOf(body).replace(/\bvery \b/g, "").replace(/quick/g, "fast") };
+  return {
+    text: selectionOf(body)
+      .replace(/\bvery \b/g, "")
+      .replace(/quick/g, "fast"),
+  };
 }
 
 /** Pieces of three UTF-16 units, but never half of a pair. */
