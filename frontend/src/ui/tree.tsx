@@ -133,7 +133,7 @@ function RowContent({ row, unsaved }: { readonly row: TreeRow; readonly unsaved:
       </span>
       {unsaved && (
         <>
-          <span class="dot" title={t("tree.unsaved")} />
+          <span class="dot" title={t("tree.unsaved")} aria-hidden="true" />
           <span class="vh">{t("tree.unsaved")}</span>
         </>
       )}
