@@ -190,9 +190,20 @@ function Preview({ rewrite, caret }: { readonly rewrite: Rewrite; readonly caret
 function piece({ type, text }: Segment) {
   switch (type) {
     case "ins":
-      return <ins>{text}</ins>;
-    case "del":
-      return <del>{text}</del>;
+    case "del": {
+      // Blanks at the ends are not marked, as in the text.
+      const [, before = "", middle = "", after = ""] = /^([ \t]*)(.*?)([ \t]*)$/s.exec(text) ?? [];
+      const Mark = type;
+      return middle === "" ? (
+        <Mark>{text}</Mark>
+      ) : (
+        <>
+          {before}
+          <Mark>{middle}</Mark>
+          {after}
+        </>
+      );
+    }
     case "waiting":
       return <span class="wait">{text}</span>;
     case "equal":

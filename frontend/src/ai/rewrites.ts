@@ -15,6 +15,7 @@ import {
   boxRange,
   closeReview,
   dropBase,
+  goToHunk,
   hideBox,
   openReview,
   type ReviewEvent,
@@ -241,9 +242,13 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     const { tab, commandId } = rewrite;
     const wish = rewrite.wish.peek();
     held.forget(runId);
+    const watched = rewrite.dom.contains(document.activeElement);
     shut(rewrite);
     if (documents.current.peek()?.id === tab.id) {
       place(tab, made, commandId, wish);
+      if (watched) {
+        showFirst();
+      }
     } else {
       later.set(tab.id, { proposal: made, baseId: commandId, wish });
     }
@@ -276,6 +281,14 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     view.dispatch({ selection: { anchor: view.state.selection.main.from } });
     review.value = reviewOf(view.state);
     view.focus();
+  }
+
+  /** Brings the first change into sight, for whoever waited in the box. */
+  function showFirst(): void {
+    const first = reviewOf(documents.view.state)?.current;
+    if (first) {
+      goToHunk(documents.view, first);
+    }
   }
 
   function remember(next: OpenProposal): void {

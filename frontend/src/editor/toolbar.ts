@@ -83,19 +83,27 @@ function reason(contents: ToolbarContents): HTMLElement {
   why.className = "g-why";
   switch (kind(contents)) {
     case "stale":
-      why.append(icon("triangle-alert"), labels.stale);
+      why.append(icon("triangle-alert"), words(labels.stale));
       break;
     case "cut_off":
-      why.append(icon("scissors"), labels.cutOff);
+      why.append(icon("scissors"), words(labels.cutOff));
       break;
     case "locked":
-      why.append(icon("lock"), labels.reason(hunk, hunk.deleted, hunk.inserted));
+      why.append(icon("lock"), words(labels.reason(hunk, hunk.deleted, hunk.inserted)));
       break;
     case "plain":
-      why.append(labels.position(hunk));
+      why.append(words(labels.position(hunk)));
       break;
   }
   return why;
+}
+
+/** Words that end in an ellipsis where there is no room for them. */
+function words(text: string): HTMLElement {
+  const node = document.createElement("span");
+  node.textContent = text;
+  node.title = text;
+  return node;
 }
 
 function buttons(contents: ToolbarContents): readonly ButtonAction[] {

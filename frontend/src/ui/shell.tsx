@@ -10,6 +10,8 @@ export interface ShellProps {
   readonly layout: Layout;
   /** The sidebar's content; null for a window without one, as on the first run. */
   readonly sidebar: ComponentChildren | null;
+  /** The sidebar cannot be shut: there is no other way to what it holds. */
+  readonly keepSidebar: boolean;
   /** The tabs. */
   readonly strip: ComponentChildren;
   /** Notices above the text. */
@@ -24,8 +26,18 @@ export interface ShellProps {
 }
 
 /** The window's grid: sidebar, middle column, panel. */
-export function Shell({ layout, sidebar, strip, above, children, panel, status, toast }: ShellProps) {
-  const sidebarShown = sidebar !== null && layout.sidebarOpen.value;
+export function Shell({
+  layout,
+  sidebar,
+  keepSidebar,
+  strip,
+  above,
+  children,
+  panel,
+  status,
+  toast,
+}: ShellProps) {
+  const sidebarShown = sidebar !== null && (keepSidebar || layout.sidebarOpen.value);
   const panelShown = panel !== null && layout.panelOpen.value;
   useNarrow(layout);
   return (

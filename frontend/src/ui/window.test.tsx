@@ -277,6 +277,18 @@ describe("Window", () => {
     expect(root.querySelectorAll(".tab")).toHaveLength(1);
   });
 
+  it("shows the settings' nav though the sidebar is shut, and leaves it shut for the text", async () => {
+    const { root, model } = await staged([tab("a")], "/w");
+    await act(() => {
+      model.layout.sidebarOpen.value = false;
+      showSettings(model.settingsTab);
+    });
+    expect(root.querySelectorAll(".set-nav button")).toHaveLength(2);
+    expect(root.querySelector("[aria-label='Show the sidebar']")).toBeNull();
+    await click(root.querySelectorAll(".tab")[0] ?? expect.unreachable());
+    expect(root.querySelector(".side")).toBeNull();
+  });
+
   it("gives the text the focus at the start and when the settings that had it are shut", async () => {
     const { root, model, did, atStart } = await staged([tab("a")], "/w");
     expect(atStart).toEqual(["focus text"]);

@@ -127,6 +127,7 @@ function Whole({ model }: { readonly model: WindowModel }) {
       <Shell
         layout={layout}
         sidebar={first ? null : <Sidebar model={model} settingsFront={settingsFront} />}
+        keepSidebar={settingsFront}
         strip={<Strip model={model} settingsFront={settingsFront} />}
         above={settingsFront ? null : slots.above.value?.()}
         panel={first || settingsFront ? null : (slots.panel.value?.() ?? null)}
