@@ -1,6 +1,9 @@
 package text
 
-import "sort"
+import (
+	"sort"
+	"strings"
+)
 
 // Changes is the composition of edit sets: what leads from a text A to a text
 // B. Replacements that touch stay apart, as they do in the page's own change
@@ -43,17 +46,6 @@ func (c Changes) LenA() int { return c.lenA }
 
 // LenB returns the length of the text after, in UTF-16 units.
 func (c Changes) LenB() int { return c.lenB }
-
-// Empty reports whether nothing was ever changed. Changes that took themselves
-// back are not empty; [Changes.Ranges] finds them out.
-func (c Changes) Empty() bool {
-	for _, s := range c.sections {
-		if !s.keep {
-			return false
-		}
-	}
-	return true
-}
 
 // Edits returns the changes as edits of A, sorted, none overlapping.
 func (c Changes) Edits() []Edit {
@@ -285,76 +277,87 @@ func (c Changes) Ranges(base *Index) ([]ChangedRange, error) {
 		}
 		// Touching replacements are looked at together first: a deletion that
 		// was undone is a deletion and an insertion side by side.
-		end := i
-		for end < len(c.sections) && !c.sections[end].keep {
-			end++
-		}
-		g, err := newGroup(base, posA, posB, c.sections[i:end])
-		if err != nil {
-			return nil, err
+		var g group
+		for ; i < len(c.sections) && !c.sections[i].keep; i++ {
+			p := piece{posA: posA, posB: posB, b: c.sections[i].insert}
+			posA += c.sections[i].len
+			posB += c.sections[i].insertLen
+			var err error
+			if p.a, err = base.Slice(p.posA, posA); err != nil {
+				return nil, err
+			}
+			g = append(g, p)
 		}
 		out = append(out, g.reduce()...)
-		posA += Length(g.a)
-		posB += Length(g.b)
-		i = end
 	}
 	return out, nil
 }
 
-// group is a run of touching replacements: a became b.
-type group struct {
+// piece is one replacement: a, at posA of the base, became b, at posB.
+type piece struct {
 	posA, posB int
 	a, b       string
-	// cuts are the byte offsets in a and b where one replacement ends and the
-	// next begins.
-	cuts []cut
 }
 
-type cut struct{ a, b int }
+// group is a run of touching replacements.
+type group []piece
 
-func newGroup(base *Index, posA, posB int, sections []section) (group, error) {
-	g := group{posA: posA, posB: posB}
-	start, err := base.Byte(posA)
-	if err != nil {
-		return g, err
-	}
-	at, end := posA, start
-	for i, s := range sections {
-		if i > 0 {
-			g.cuts = append(g.cuts, cut{end - start, len(g.b)})
-		}
-		at += s.len
-		g.b += s.insert
-		if end, err = base.Byte(at); err != nil {
-			return g, err
-		}
-	}
-	g.a = base.text[start:end]
-	return g, nil
-}
-
-// reduce trims the group as a whole, then each replacement whose borders the
-// trimming left inside.
+// reduce leaves out what was changed back: the group as a whole, or one
+// replacement of it by itself, which looked at with its neighbours might be
+// taken for another one with the same words.
 func (g group) reduce() []ChangedRange {
-	if g.a == g.b {
+	if a, b := g.texts(); a == b {
 		return nil
 	}
-	lo, tail := trim(g.a, g.b)
-	hi := cut{len(g.a) - tail, len(g.b) - tail}
 	var out []ChangedRange
-	from := cut{lo, lo}
-	for _, to := range append(g.cuts, hi) {
-		if to.a < from.a || to.b < from.b || to.a > hi.a || to.b > hi.b || to == from {
+	from := 0
+	for i, p := range g {
+		if p.a == p.b {
+			out = append(out, g[from:i].trim()...)
+			from = i + 1
+		}
+	}
+	return append(out, g[from:].trim()...)
+}
+
+// texts returns what the group replaces and what it puts there.
+func (g group) texts() (a, b string) {
+	var allA, allB strings.Builder
+	for _, p := range g {
+		allA.WriteString(p.a)
+		allB.WriteString(p.b)
+	}
+	return allA.String(), allB.String()
+}
+
+// trim trims the group as a whole, then each replacement whose borders the
+// trimming left inside.
+func (g group) trim() []ChangedRange {
+	allA, allB := g.texts()
+	if allA == allB {
+		return nil
+	}
+	// A cut is where one replacement ends and the next begins, in bytes.
+	type cut struct{ a, b int }
+	lo, tail := trim(allA, allB)
+	from, hi := cut{lo, lo}, cut{len(allA) - tail, len(allB) - tail}
+	var out []ChangedRange
+	to := cut{}
+	for i, p := range g {
+		to = cut{to.a + len(p.a), to.b + len(p.b)}
+		if i == len(g)-1 {
+			to = hi
+		}
+		if to.a < from.a || to.b < from.b || to.a > hi.a || to.b > hi.b {
 			continue
 		}
-		a, b := g.a[from.a:to.a], g.b[from.b:to.b]
-		if a != b {
+		if a, b := allA[from.a:to.a], allB[from.b:to.b]; a != b {
 			head, tail := trim(a, b)
 			out = append(out, ChangedRange{
-				FromA: g.posA + Length(g.a[:from.a+head]),
-				ToA:   g.posA + Length(g.a[:to.a-tail]),
-				FromB: g.posB + Length(g.b[:from.b+head]),
-				ToB:   g.posB + Length(g.b[:to.b-tail]),
+				FromA: g[0].posA + Length(allA[:from.a+head]),
+				ToA:   g[0].posA + Length(allA[:to.a-tail]),
+				FromB: g[0].posB + Length(allB[:from.b+head]),
+				ToB:   g[0].posB + Length(allB[:to.b-tail]),
 			})
 		}
 		from = to

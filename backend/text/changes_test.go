@@ -56,6 +56,7 @@ func TestMapEdits(t *testing.T) {
 		"insertion beside insertion":    {"abcd", Edit{2, 2, "X"}, [][]Edit{{{2, 2, "y"}}}, "abyXcd"},
 		"insertion inside a deletion":   {"abcd", Edit{2, 2, "X"}, [][]Edit{{{1, 3, ""}}}, ""},
 		"same word retyped longer":      {"ab cd", Edit{0, 2, "X"}, [][]Edit{{{0, 5, "ab cde"}}}, "X cde"},
+		"neighbour put back as it was":  {"ab", Edit{1, 2, "X"}, [][]Edit{{{0, 1, "ab"}, {1, 2, "b"}}}, "abX"},
 		"emoji doubled":                 {"😀b", Edit{0, 2, "X"}, [][]Edit{{{0, 0, "😁"}}}, "😁Xb"},
 	}
 	for name, tt := range tests {

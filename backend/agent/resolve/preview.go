@@ -22,13 +22,6 @@ func NewPreview(doc string, selection core.Range) *Preview {
 	return &Preview{t}
 }
 
-// Partial returns what of a streaming answer is the text, as far as can be
-// known, and "" while nothing is. It reads the document anew at each call; who
-// calls often makes a [Preview].
-func Partial(doc string, selection core.Range, answer string) string {
-	return NewPreview(doc, selection).Text(answer)
-}
-
 // heldBack is how many bytes of a line that may turn out to be talk are waited
 // for.
 const heldBack = 160

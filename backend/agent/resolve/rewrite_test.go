@@ -282,7 +282,7 @@ func TestPreview_TakesNothingBack(t *testing.T) {
 			}
 		})
 	}
-	if got := Partial(doc, selection, "<think>not yet"); got != "" {
+	if got := NewPreview(doc, selection).Text("<think>not yet"); got != "" {
 		t.Errorf("shows thinking: %q", got)
 	}
 }

@@ -14,7 +14,7 @@ function pick(n) {
   return (seed >>> 8) % n;
 }
 
-const letters = ["a", "b", "a", "é", "😀", "😁", "\n"];
+let letters = ["a", "b", "a", "é", "😀", "😁", "\n"];
 const word = (n) => Array.from({ length: n }, () => letters[pick(letters.length)]).join("");
 
 /** The positions between characters. */
@@ -42,8 +42,24 @@ function ranges(set) {
   return out;
 }
 
+/** Edits side by side, some of which put the words back that they take. */
+function neighbouringEdits(s) {
+  const at = borders(s);
+  const edits = [];
+  for (let from = pick(at.length); from < at.length - 1 && edits.length < 3; ) {
+    const to = Math.min(at.length - 1, from + 1 + pick(2));
+    const same = pick(2) === 0;
+    edits.push({ from: at[from], to: at[to], insert: same ? s.slice(at[from], at[to]) : word(pick(4)) });
+    from = to;
+  }
+  return edits;
+}
+
 const vectors = [];
-for (let i = 0; i < 500; i++) {
+for (let i = 0; i < 700; i++) {
+  // The last ones are of few letters, where words have neighbours like them.
+  const close = i >= 500;
+  if (close) letters = ["a", "b", "😀"];
   const base = word(pick(10));
   let doc = Text.of(base.split("\n"));
   let composed = ChangeSet.empty(doc.length);
@@ -52,7 +68,8 @@ for (let i = 0; i < 500; i++) {
   for (let k = 0, n = 1 + pick(5); k < n; k++) {
     // Sometimes a step is taken back, as people do.
     const back = undo.length > 0 && pick(3) === 0;
-    let set = back ? undo.pop() : ChangeSet.of(randomEdits(doc.toString()), doc.length);
+    const random = close ? neighbouringEdits : randomEdits;
+    let set = back ? undo.pop() : ChangeSet.of(random(doc.toString()), doc.length);
     const edits = [];
     set.iterChanges((from, to, _fromB, _toB, insert) => edits.push({ from, to, insert: insert.toString() }), true);
     // What a reader of edits makes of them, since touching ones can merge.
