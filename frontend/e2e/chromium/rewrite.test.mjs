@@ -361,7 +361,7 @@ for (const [what, act, words] of [
   });
 }
 
-// covers: R10
+// covers: P8
 test("an answer that comes while another tab is in front waits in its own", async () => {
   await rewrite("front", "Behind the very first words.", { pieces: ["Behind the "], hold: true });
   await app.until("the stream", async () => /Behind/.test(await app.locator(".rewrite .body").innerText()));

@@ -33,6 +33,7 @@ export function makeSandbox() {
         ...extra,
       };
     },
+    path: (name) => join(root, "work", name),
     write(name, data) {
       const path = join(root, "work", name);
       writeFileSync(path, data);
