@@ -104,6 +104,9 @@ export function createFakeSettings(config: Config): FakeSettings {
       if (!/^[a-z0-9-]+$/.test(provider.id) || provider.name.trim() === "") {
         throw new BackendError("invalid_input");
       }
+      if (provider.baseUrl !== "" && problemOf(provider) !== "") {
+        throw new BackendError("invalid_input", "baseUrl");
+      }
       const known = providers.some((p) => p.id === provider.id);
       providers = known
         ? providers.map((p) => (p.id === provider.id ? provider : p))

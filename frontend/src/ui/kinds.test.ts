@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hostOf, kindOf, newProvider, providerKinds, withKind } from "./kinds";
+import { addressFault, hostOf, kindOf, newProvider, providerKinds, withKind } from "./kinds";
 
 describe("kinds of providers", () => {
   const kind = (id: string) => providerKinds.find((k) => k.id === id) ?? expect.unreachable(id);
@@ -9,6 +9,39 @@ describe("kinds of providers", () => {
       expect(kindOf(newProvider(known, [])).id).toBe(known.id);
     }
     expect(kindOf({ kind: "openai_chat", profile: "lmstudio" }).id).toBe("compatible");
+  });
+
+  // covers: K7 (the page's part: said before it is sent)
+  it("tells what is no address from what is no safe one", () => {
+    for (const good of [
+      "",
+      "https://h/v1",
+      "HTTPS://h",
+      "http://localhost:11434",
+      "http://127.0.0.1:1/v1",
+      "http://[::1]/v1",
+    ]) {
+      expect(addressFault(good), good).toBeNull();
+    }
+    for (const wrong of [
+      "h/v1",
+      "htp:/h",
+      "ftp://h",
+      "https:h",
+      "not an address",
+      "localhost:11434",
+      "javascript:0",
+    ]) {
+      expect(addressFault(wrong), wrong).toBe("wrong");
+    }
+    for (const plain of [
+      "http://h/v1",
+      "http://localhost.example",
+      "http://10.0.0.1/v1",
+      "http://[::2]/v1",
+    ]) {
+      expect(addressFault(plain), plain).toBe("plain");
+    }
   });
 
   it("gives a second one an id and a name of its own", () => {

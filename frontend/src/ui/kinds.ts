@@ -111,6 +111,31 @@ export function withKind(provider: Provider, kind: ProviderKind): Provider {
   };
 }
 
+/** What keeps an address from being used: it is none, or it is http to another computer (K7). */
+export type AddressFault = "wrong" | "plain";
+
+/** What is wrong with an address as far as the page can tell; null for nothing, or for none yet. */
+export function addressFault(address: string): AddressFault | null {
+  if (address === "") {
+    return null;
+  }
+  let url: URL;
+  try {
+    url = new URL(address);
+  } catch {
+    return "wrong";
+  }
+  if (url.protocol === "https:" && /^https:\/\//i.test(address)) {
+    return null;
+  }
+  if (url.protocol !== "http:" || !/^http:\/\//i.test(address)) {
+    return "wrong";
+  }
+  return url.hostname === "localhost" || url.hostname === "[::1]" || /^127\./.test(url.hostname)
+    ? null
+    : "plain";
+}
+
 /** The host of an address; "" for none. */
 export function hostOf(address: string): string {
   try {

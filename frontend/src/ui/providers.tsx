@@ -6,7 +6,7 @@ import type { Dialogs } from "./dialog";
 import { FaultNotice } from "./fault-notice";
 import { Icon } from "./icon";
 import { KeyField, Path } from "./key-field";
-import { hostOf, kindOf, providerKinds, withKind } from "./kinds";
+import { type AddressFault, addressFault, hostOf, kindOf, providerKinds, withKind } from "./kinds";
 import { MenuButton } from "./menu";
 import { rich } from "./rich";
 import type { SettingsStore } from "./settings-store";
@@ -125,11 +125,20 @@ interface FormProps {
 function ProviderForm({ provider, inUse, settings, dialogs }: FormProps) {
   const id = useId();
   const nameWrong = useSignal(false);
+  /** What is wrong with the address that was typed; the one before it stays stored. */
+  const addressWrong = useSignal<AddressFault | null>(addressFault(provider.baseUrl));
 
   const save = (change: Partial<Provider>): void => {
     const next = { ...configOf(provider), ...change };
     if (JSON.stringify(next) !== JSON.stringify(configOf(provider))) {
       void settings.saveProvider(next);
+    }
+  };
+
+  const saveAddress = (baseUrl: string): void => {
+    addressWrong.value = addressFault(baseUrl);
+    if (addressWrong.value === null) {
+      save({ baseUrl });
     }
   };
 
@@ -193,10 +202,10 @@ function ProviderForm({ provider, inUse, settings, dialogs }: FormProps) {
           id={`${id}-address`}
           value={provider.baseUrl}
           mode="url"
-          wrong={addressProblem(provider)}
-          onCommit={(baseUrl) => save({ baseUrl: baseUrl.trim() })}
+          wrong={addressWrong.value === null ? "" : t(`provider.address.${addressWrong.value}`)}
+          onCommit={(baseUrl) => saveAddress(baseUrl.trim())}
         />
-        {provider.url !== "" && (
+        {addressWrong.value === null && provider.url !== "" && (
           <div class="hint">
             {rich(t("provider.address.goesTo"), { url: () => <Path path={provider.url} /> })}
           </div>
@@ -449,11 +458,4 @@ export function Select({ id, value, choices, onChange }: SelectProps) {
 
 function configOf({ id, name, kind, profile, baseUrl, model }: Provider): Provider {
   return { id, name, kind, profile, baseUrl, model };
-}
-
-function addressProblem(provider: ProviderState): string {
-  if (provider.problem === "" || provider.baseUrl === "") {
-    return "";
-  }
-  return /^http:\/\/[^/]/i.test(provider.baseUrl) ? t("provider.address.plain") : t("provider.address.wrong");
 }

@@ -251,6 +251,13 @@ describe("providers", () => {
     await press("Enter");
     await settle();
     expect(one(root, ".err").textContent).toContain("Only https:// keeps the key safe");
+    // It was not sent: nothing else says that something went wrong.
+    expect(root.querySelector(".told .note")).toBeNull();
+    await type(one(root, "input[inputmode=url]"), "https://near.example/v1");
+    await press("Enter");
+    await settle();
+    expect(root.querySelector(".err")).toBeNull();
+    expect(root.textContent).toContain("Requests go to https://near.example/v1/chat/completions");
   });
 
   it("adds one of each kind, and AI uses the first", async () => {
