@@ -1,0 +1,240 @@
+// Settings: a provider from nothing to use, its address, its key that only
+// goes in, and that the key is afterwards nowhere it should not be.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { openGalley } from "../lib/browser.mjs";
+import { selectionOf, startProvider } from "../lib/provider.mjs";
+
+const key = "sk-planted-4Hn7WqZx9LmV2bTe";
+const second = "sk-planted-9Kd3PzRy6CvN8gUo";
+
+let app;
+let provider;
+
+before(async () => {
+  provider = await startProvider((body) => ({ text: selectionOf(body).replace("very ", "") }));
+  app = await openGalley({
+    files: { "note.md": "A very short note.\n" },
+    args: (sandbox) => [sandbox.path("note.md")],
+  });
+  await app.press("Control+,");
+  await app.click("AI providers");
+});
+
+after(async () => {
+  await app?.close();
+  await provider?.close();
+});
+
+beforeEach(async () => {
+  if ((await app.count(".dialog, [role=menu]")) > 0) await app.press("Escape");
+});
+
+const field = (label) => app.page.getByLabel(label, { exact: true });
+const kept = () => JSON.parse(readFileSync(join(app.sandbox.galleyHome, "settings.json"), "utf8"));
+
+async function fill(label, words) {
+  await field(label).fill(words);
+  await field(label).blur();
+}
+
+/** Types a key like a person and gives it to the host. */
+async function storeKey(words) {
+  await field("Key").click();
+  await app.type(words);
+  await app.click("Store");
+}
+
+// covers: K3 K7
+test("a provider is added; its final address is shown, and http is for this computer only", async () => {
+  await app.click("Add provider");
+  await app.page.getByRole("menuitem", { name: "OpenAI-compatible" }).click();
+  await app.until("the form", async () => (await field("Name").inputValue()) === "OpenAI-compatible");
+  await fill("Name", "Loopback");
+  await app.until("its name in the list", async () => (await app.button(/^Loopback/).count()) === 1);
+  await fill("Address", "not an address");
+  await app.untilShown("Not an address. It starts with https:// or http://");
+  await fill("Address", "http://api.example.com/v1");
+  await app.untilShown("Only https:// keeps the key safe on the way. http:// is for this computer only.");
+  assert.equal(await app.button("Test").isDisabled(), true);
+  await fill("Address", "https://api.example.com/v1/");
+  await app.untilShown("Requests go to https://api.example.com/v1/chat/completions");
+  assert.equal(await app.shows("Only https://"), false);
+  await fill("Address", provider.url);
+  await app.untilShown(`Requests go to ${provider.url}/chat/completions`);
+  await app.until("it is kept", () => kept().providers?.[0]?.baseUrl === provider.url);
+  assert.equal(kept().providers[0].name, "Loopback");
+});
+
+// covers: K4 K5
+test("without a keyring nothing is stored before the person has decided where", async () => {
+  await storeKey(key);
+  await app.untilShown("No keyring on this system. Nothing has been stored.");
+  assert.equal(await field("Key").inputValue(), "", "the key has left the field");
+  const path = join(app.sandbox.galleyHome, "credentials.json");
+  const notice = await app.locator(".set .note").innerText();
+  assert.ok(notice.includes(path), notice);
+  assert.match(notice, /in plain text/);
+  assert.equal(existsSync(path), false);
+  assert.equal(await app.shows("In memory until you quit"), false);
+  await app.click("Keep until I quit");
+  await app.untilShown("In memory until you quit");
+  assert.equal(existsSync(path), false);
+  assert.equal(await app.count("input[type=password]"), 0);
+});
+
+// covers: K3
+test("Test lists the models of the same address, and one is chosen", async () => {
+  await app.click("Test");
+  await app.untilShown("Connected, 1 model.");
+  assert.equal(provider.requests.at(-1).url, "/v1/models");
+  assert.equal(provider.requests.at(-1).headers.authorization, `Bearer ${key}`);
+  await app.click("Choose a model");
+  await app.page.getByRole("menuitemradio", { name: "fern-2" }).click();
+  await app.until("the model is kept", () => kept().providers[0].model === "fern-2");
+});
+
+// covers: K4
+test("a rewrite uses the key", async () => {
+  await app.until("it is in use", async () =>
+    /AI uses this provider\./.test(await app.locator(".set").innerText()),
+  );
+  await app.press("Control+w");
+  await app.select("A very short note.");
+  await app.ask();
+  await app.press("Enter");
+  await app.untilReview();
+  const chat = provider.requests.at(-1);
+  assert.equal(chat.url, "/v1/chat/completions");
+  assert.equal(chat.headers.authorization, `Bearer ${key}`);
+  assert.equal(chat.body.model, "fern-2");
+  await app.press("Control+Enter");
+  await app.untilDecided();
+  assert.equal(await app.text(), "A short note.\n");
+});
+
+/** Every file of the sandbox: the program's, the browser's, the documents. */
+function* files(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* files(path);
+    else if (entry.isFile()) yield path;
+  }
+}
+
+const forms = (words) => [
+  words,
+  Buffer.from(words).toString("base64").slice(0, 24),
+  Buffer.from(words).toString("hex"),
+  Buffer.from(words, "utf16le").toString("latin1"),
+];
+const holds = (data, words) => forms(words).some((form) => data.includes(Buffer.from(form, "latin1")));
+
+/** Where a key is found, of all places but the provider's. */
+async function findKey(words) {
+  const found = [];
+  const look = (where, data) => holds(Buffer.from(data), words) && found.push(where);
+  let looked = 0;
+  for (const path of files(app.sandbox.root)) {
+    looked += 1;
+    look(path, readFileSync(path));
+  }
+  assert.ok(looked > 20, "there was something to search");
+  look("page", await app.page.content());
+  look(
+    "fields",
+    await app.page.evaluate(() =>
+      [...document.querySelectorAll("input, textarea")]
+        .map((f) => `${f.value} ${f.defaultValue} ${f.placeholder}`)
+        .join("\n"),
+    ),
+  );
+  look(
+    "storage",
+    await app.page.evaluate(() =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+    ),
+  );
+  assert.ok(app.frames.length > 20);
+  look("what the host sent", app.frames.join("\n"));
+  look(
+    "calls besides the one that stores it",
+    JSON.stringify(app.calls.filter((call) => call.name !== "Settings.SetKey")),
+  );
+  look("output", app.galley.output);
+  for (const pid of [app.galley.pid, await app.runner()]) {
+    look(`arguments of ${pid}`, readFileSync(`/proc/${pid}/cmdline`));
+    look(`environment of ${pid}`, readFileSync(`/proc/${pid}/environ`));
+  }
+  return found;
+}
+
+// covers: K4
+test("the key is found in no element, event, file, argument or environment", async () => {
+  assert.deepEqual(await findKey(key), []);
+  // The search finds what is there to be found.
+  assert.ok((await findKey("A short note")).includes("page"));
+});
+
+// covers: K4 K5
+test("a key in plain text is only where the person was told, and can be deleted", async () => {
+  await app.press("Control+,");
+  await app.click("Replace");
+  await storeKey(second);
+  await app.click("Store in plain text");
+  await app.untilShown("In a file, plain text");
+  const path = join(app.sandbox.galleyHome, "credentials.json");
+  await app.untilShown(`Stored in plain text in ${path}`);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.deepEqual(await findKey(second), [path]);
+  assert.deepEqual(await findKey(key), [], "the key before it is gone");
+  await app.click("Test");
+  await app.untilShown("Connected, 1 model.");
+  assert.equal(provider.requests.at(-1).headers.authorization, `Bearer ${second}`);
+
+  await app.click("Delete");
+  await app.untilShown("Delete the key of Loopback?");
+  await app.press("Escape");
+  await app.untilCount(".dialog", 0);
+  assert.equal(await app.shows("In a file, plain text"), true);
+  await app.click("Delete");
+  await app.locator(".dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await app.untilGone("In a file, plain text");
+  assert.deepEqual(await findKey(second), []);
+  await field("Key").waitFor();
+  await app.click("Test");
+  await app.until("a test without a key", () => provider.requests.at(-1).headers.authorization === undefined);
+});
+
+// covers: K4
+test("what is not a key is refused, and Esc drops what waits", async () => {
+  await field("Key").click();
+  await app.type("这不是密钥");
+  await app.click("Store");
+  await app.untilShown("This is not a key.");
+  await app.page.keyboard.type("sk-another");
+  await app.click("Store");
+  await app.untilShown("Not stored yet. Choose below.");
+  await field("Key").focus();
+  await app.press("Escape");
+  await app.untilGone("Not stored yet");
+  assert.equal(await field("Key").inputValue(), "");
+});
+
+// covers: K3
+test("a provider is deleted with what belongs to it", async () => {
+  await app.click("Delete provider");
+  await app.untilShown("Delete Loopback?");
+  await app.locator(".dialog").getByRole("button", { name: "Delete provider" }).click();
+  await app.until("it is gone from the list", async () => (await app.button(/^Loopback/).count()) === 0);
+  assert.deepEqual(kept().providers ?? [], []);
+  await app.press("Control+w");
+  await app.select("A short note.");
+  await app.ask();
+  await app.press("Enter");
+  await app.untilShown("No AI provider is set up.");
+});
+
+test("nothing was reported on the way", () => app.assertQuiet());
