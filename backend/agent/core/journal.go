@@ -109,8 +109,12 @@ type Journal interface {
 	BeginModelCall(ctx context.Context, call ModelCall) (ModelCall, error)
 	// UpdateModelCall records a later phase.
 	UpdateModelCall(ctx context.Context, call ModelCall) error
-	// WithdrawAttempt voids the preview of a failed attempt.
+	// WithdrawAttempt voids the preview of a failed attempt and drops its
+	// draft.
 	WithdrawAttempt(ctx context.Context, call ModelCall) error
+	// KeepDraft stores what has come of the assistant's message. End or
+	// Recover commits the last one when no other message does.
+	KeepDraft(ctx context.Context, id RunID, m Message) error
 	// Messages returns a session's complete messages in order.
 	Messages(ctx context.Context, id SessionID) ([]Message, error)
 

@@ -64,6 +64,9 @@ type Recorder interface {
 	UpdateModelCall(ctx context.Context, call ModelCall) error
 	// WithdrawAttempt voids the preview of a failed attempt.
 	WithdrawAttempt(ctx context.Context, call ModelCall) error
+	// KeepDraft stores what has come of an answer, so that a crash does not
+	// lose it; each draft of a run takes the place of the one before.
+	KeepDraft(ctx context.Context, id RunID, m Message) error
 	// Preview shows streamed text; it may be dropped and never blocks.
 	Preview(p Preview)
 }

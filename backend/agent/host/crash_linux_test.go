@@ -113,6 +113,42 @@ func TestHost_KilledRunner(t *testing.T) {
 	}
 }
 
+// kill -9 of the Runner in mid-text: what had come is a message, marked as
+// partial; no proposal is made of it (row 5 of the crash matrix).
+// covers: R2 R5
+func TestHost_KilledRunnerKeepsTheWords(t *testing.T) {
+	s := serve(t)
+	p := start(t, t.TempDir())
+	r := p.ready(0)
+	run := p.submit(rewrite("c1", s.provider())).RunID
+	c := s.next(t)
+	c.say("The old words ")
+	p.shown(run, "The old words")
+	// The first words are kept before the next are shown.
+	c.say("stay here")
+	p.shown(run, "The old words stay")
+	kill(t, r.PID, unix.SIGKILL)
+	p.ready(r.PID)
+	if end := event[core.RunChanged](p, run, core.EventRunInterrupted); end.Reason != "runner_lost" {
+		t.Errorf("end %+v", end)
+	}
+	if want := "run.accepted message.committed run.started message.committed run.interrupted"; p.kinds(run) != want {
+		t.Errorf("events %s, want %s", p.kinds(run), want)
+	}
+	var last core.MessageCommitted
+	p.mu.Lock()
+	for _, e := range p.events {
+		if e.RunID == run && e.Type == core.EventMessageCommitted {
+			last = decode[core.MessageCommitted](t, e.Payload)
+		}
+	}
+	p.mu.Unlock()
+	if last.Status != "partial" || last.Message.Role != core.RoleAssistant || !strings.HasPrefix(last.Message.Parts[0].Text, "The old words") {
+		t.Errorf("last message %+v", last)
+	}
+	p.contiguous()
+}
+
 // A call that waits when its Runner dies fails with runner_gone.
 // covers: K6
 func TestHost_CallFailsWithTheRunner(t *testing.T) {

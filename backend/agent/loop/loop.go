@@ -23,8 +23,11 @@ import (
 // Name is what sessions and runs of this runtime store.
 const Name = "native"
 
-// previewEvery is the shortest time between two previews of a run.
-const previewEvery = 33 * time.Millisecond
+// The shortest times between two previews of a run, and between two drafts.
+const (
+	previewEvery = 33 * time.Millisecond
+	draftEvery   = time.Second
+)
 
 // The reasons of a run that ended by a limit of its budget.
 const (
@@ -105,11 +108,13 @@ func say(end *core.RunEnd, words, status string) {
 	if words == "" {
 		return
 	}
-	end.Message = &core.Message{
-		Role:  core.RoleAssistant,
-		Parts: []core.Part{{Type: core.PartText, Text: words}},
-	}
-	end.MessageStatus = status
+	m := said(words)
+	end.Message, end.MessageStatus = &m, status
+}
+
+// said is a message of the assistant's.
+func said(words string) core.Message {
+	return core.Message{Role: core.RoleAssistant, Parts: []core.Part{{Type: core.PartText, Text: words}}}
 }
 
 // The statuses of a message.

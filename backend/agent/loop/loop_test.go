@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,6 +80,10 @@ type record struct {
 	text     string
 	fail     error
 	failAt   core.CallPhase
+
+	drafts    []string
+	keptAt    []time.Time
+	failDraft error
 }
 
 func (r *record) BeginModelCall(_ context.Context, c core.ModelCall) (core.ModelCall, error) {
@@ -108,6 +113,14 @@ func (r *record) WithdrawAttempt(_ context.Context, c core.ModelCall) error {
 	r.calls = append(r.calls, fmt.Sprintf("%d.%d withdrawn %s", c.Step, c.Attempt, c.ErrorClass))
 	r.text = ""
 	return nil
+}
+
+func (r *record) KeepDraft(_ context.Context, _ core.RunID, m core.Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drafts = append(r.drafts, m.Parts[0].Text)
+	r.keptAt = append(r.keptAt, time.Now())
+	return r.failDraft
 }
 
 func (r *record) Preview(p core.Preview) {
@@ -422,6 +435,49 @@ func TestRewrite_PreviewsAreMerged(t *testing.T) {
 		}
 		if rec.text != strings.TrimSpace(end.Message.Parts[0].Text) {
 			t.Errorf("the reader has %q of %q", rec.text[max(0, len(rec.text)-30):], end.Message.Parts[0].Text[4970:])
+		}
+	})
+}
+
+// Drafts: the first words at once, then at most one a second, the last words
+// also when no more come; none of what nobody saw.
+// covers: R5
+func TestRewrite_DraftsAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		words := strings.SplitAfter("Old words here "+strings.Repeat("word ", 47), " ")
+		answer := says(100*time.Millisecond, words...)
+		stalls := func(ctx context.Context, req core.Request, onDelta func(core.Delta)) (core.Answer, error) {
+			a, err := answer(ctx, req, onDelta)
+			sleep(ctx, 3*time.Second)
+			return a, err
+		}
+		rec := &record{failDraft: fault.New(fault.Busy, "keep draft", nil)}
+		end := run(t, t.Context(), rewriteTask(t, "[Old words here stay.]", &model{replies: []reply{stalls}}, rec))
+		if end.State != core.RunSucceeded {
+			t.Errorf("end %+v", end)
+		}
+		all := end.Message.Parts[0].Text
+		if n := len(rec.drafts); n < 5 || n > 7 || rec.drafts[n-1] != all {
+			t.Fatalf("%d drafts: %q", n, rec.drafts)
+		}
+		seen := slices.IndexFunc(rec.previews, func(p core.Preview) bool { return p.Text != "" })
+		if !rec.keptAt[0].Equal(rec.at[seen]) {
+			t.Errorf("the first words were kept %s after they were seen", rec.keptAt[0].Sub(rec.at[seen]))
+		}
+		for i := 1; i < len(rec.drafts); i++ {
+			if d := rec.keptAt[i].Sub(rec.keptAt[i-1]); d < draftEvery || d > 2*draftEvery {
+				t.Errorf("%s between drafts", d)
+			}
+			if !strings.HasPrefix(all, rec.drafts[i-1]) || len(rec.drafts[i]) <= len(rec.drafts[i-1]) {
+				t.Errorf("draft %q after %q", rec.drafts[i], rec.drafts[i-1])
+			}
+		}
+
+		rec = &record{}
+		thinks := says(time.Second, "<think>", "hm", "</think>")
+		run(t, t.Context(), rewriteTask(t, "[Old words.]", &model{replies: []reply{thinks}}, rec))
+		if len(rec.drafts) > 0 {
+			t.Errorf("drafts %q of what nobody saw", rec.drafts)
 		}
 	})
 }

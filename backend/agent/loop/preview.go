@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -11,11 +13,14 @@ import (
 	"galley/backend/agent/feed"
 )
 
-// previewer shows one attempt's words while they come. Cleaning them costs more
-// than receiving them, so it happens in a goroutine of its own, at most once in
-// previewEvery.
+// previewer shows one attempt's words while they come, and keeps them for the
+// case of a crash. Cleaning them costs more than receiving them, so it happens
+// in a goroutine of its own, at most once in previewEvery; keeping them writes
+// to a disk, so it happens with the first words and then at most once in
+// draftEvery.
 type previewer struct {
 	send  func(core.Preview)
+	keep  func(words string) error
 	clean func(string) string
 	base  core.Preview // run and attempt
 	stop  chan struct{}
@@ -27,24 +32,29 @@ type previewer struct {
 	text     strings.Builder
 	thinking bool
 
-	// shown is what the reader has; the goroutine's own.
-	shown core.Preview
+	// What follows is the goroutine's own. shown is what the reader has, of the
+	// words read; kept are those of the last draft, stored at keptAt.
+	shown      core.Preview
+	read, kept string
+	keptAt     time.Time
 }
 
 // preview starts to show an attempt. Its end must be called.
-func (r *Runtime) preview(t core.Task, attempt int, clean func(string) string) *previewer {
+func (r *Runtime) preview(ctx context.Context, t core.Task, attempt int, clean func(string) string) *previewer {
+	log := r.log.With("run", t.Run.ID)
 	p := &previewer{
 		send: t.Recorder.Preview, clean: clean,
+		keep: func(words string) error { return t.Recorder.KeepDraft(ctx, t.Run.ID, said(words)) },
 		base: core.Preview{RunID: t.Run.ID, Attempt: attempt},
 		stop: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 	p.wg.Go(func() {
 		defer func() {
 			if e := recover(); e != nil {
-				r.log.Error("preview panicked", "run", t.Run.ID, "panic", fmt.Sprint(e), "stack", string(debug.Stack()))
+				log.Error("preview panicked", "panic", fmt.Sprint(e), "stack", string(debug.Stack()))
 			}
 		}()
-		p.show()
+		p.show(log)
 	})
 	return p
 }
@@ -70,15 +80,18 @@ func (p *previewer) end() string {
 	return p.text.String()
 }
 
-func (p *previewer) show() {
+func (p *previewer) show(log *slog.Logger) {
+	var later <-chan time.Time // nil while every word is kept
 	for {
 		select {
 		case <-p.wake:
 			p.flush()
+		case <-later:
 		case <-p.stop:
 			p.flush()
 			return
 		}
+		later = p.draft(log)
 		select {
 		case <-time.After(previewEvery):
 		case <-p.stop:
@@ -88,11 +101,29 @@ func (p *previewer) show() {
 	}
 }
 
+// draft keeps the words when their time has come, else it returns when that is.
+// Before words were shown none are kept: the attempt may be made again.
+func (p *previewer) draft(log *slog.Logger) <-chan time.Time {
+	if p.shown.Text == "" || p.read == p.kept {
+		return nil
+	}
+	if wait := draftEvery - time.Since(p.keptAt); wait > 0 {
+		return time.After(wait)
+	}
+	if err := p.keep(p.read); err != nil {
+		// A store that fails ends the Runner by itself.
+		log.Warn("draft not kept", "err", err)
+	}
+	p.kept, p.keptAt = p.read, time.Now()
+	return nil
+}
+
 // flush sends the difference to what the reader has, if there is one.
 func (p *previewer) flush() {
 	p.mu.Lock()
 	text, thinking := p.text.String(), p.thinking
 	p.mu.Unlock()
+	p.read = text
 	now := ""
 	if text != "" {
 		now = p.clean(text)

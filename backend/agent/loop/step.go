@@ -84,7 +84,7 @@ func (s *steps) attempt(ctx context.Context, call *core.ModelCall, req core.Requ
 	streaming, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var recordErr error
-	p := s.r.preview(s.t, call.Attempt, s.clean)
+	p := s.r.preview(record, s.t, call.Attempt, s.clean)
 	answer, err := s.t.Model.Stream(streaming, req, func(d core.Delta) {
 		if streaming.Err() != nil {
 			return // late words start nothing (R7)

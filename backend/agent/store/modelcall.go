@@ -57,7 +57,8 @@ func (s *Store) UpdateModelCall(ctx context.Context, call core.ModelCall) error 
 }
 
 // WithdrawAttempt voids the preview of a failed attempt: the call is failed if
-// it was not already, and the event tells whoever shows the preview.
+// it was not already, its draft goes, and the event tells whoever shows the
+// preview.
 func (s *Store) WithdrawAttempt(ctx context.Context, call core.ModelCall) error {
 	const op = "withdraw attempt"
 	return s.change(ctx, op, func(ctx context.Context, t *tx) error {
@@ -76,6 +77,9 @@ func (s *Store) WithdrawAttempt(ctx context.Context, call core.ModelCall) error 
 		}
 		run, err := t.runByID(ctx, op, have.RunID)
 		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, qDropDraft, string(run.ID)); err != nil {
 			return err
 		}
 		return t.emit(ctx, core.EventAttemptWithdrawn, run.SessionID, run.ID, "", core.AttemptWithdrawn{

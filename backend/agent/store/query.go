@@ -133,6 +133,7 @@ const (
 	qEnvelopes      = `SELECT e.message_id,e.part_ix,e.v,e.dialect,e.origin,e.raw FROM envelopes e JOIN messages m ON m.id=e.message_id WHERE m.session_id=?`
 
 	qDraft         = `SELECT id,ord,role,parts_json FROM messages WHERE run_id=? AND status='partial' AND role='assistant' ORDER BY ord LIMIT 1`
+	qDropDraft     = `DELETE FROM messages WHERE run_id=? AND status='partial' AND role='assistant'`
 	qUpdateMessage = `UPDATE messages SET role=?,parts_json=?,status=? WHERE id=?`
 )
 

@@ -511,7 +511,11 @@ func TestModelCall_PhasesGoForwardAlone(t *testing.T) {
 	call, err := s.BeginModelCall(ctx, core.ModelCall{RunID: run.ID, Step: 2, Attempt: 1})
 	must(t, err)
 	call.ErrorClass = "stream_cut"
+	must(t, s.KeepDraft(ctx, run.ID, assistantMessage("Half")))
 	must(t, s.WithdrawAttempt(ctx, call))
+	if _, ok, err := one(ctx, plain{s.reader}, scanMessage, qDraft, string(run.ID)); ok || err != nil {
+		t.Errorf("a draft of the withdrawn attempt is left, %v", err)
+	}
 	wantCode(t, s.UpdateModelCall(ctx, call), fault.InvalidInput) // it failed
 	events := rec.upTo(s.LastSeq())
 	got := payload[core.AttemptWithdrawn](t, events[len(events)-1])
