@@ -128,6 +128,7 @@ function createApp({ sandbox, screen, galley, context, page, url, close }) {
     frames,
     close,
     errors,
+    violations,
 
     /** Loads the page and waits until it is the one in charge. */
     async open() {
