@@ -153,6 +153,16 @@ export function createAssistant(config: AssistantConfig): Assistant {
 
   sayWhatIsDone(rewrites, slots);
 
+  const isStale = (hunk: string | null): boolean =>
+    rewrites.review.value?.hunks.some((h) => h.id === hunk && h.status === "stale") === true;
+
+  /** Regenerating begins with a remark, which may stay empty; only a stale change is asked for anew at once. */
+  const askForRemark = (): void => {
+    layout.panelOpen.value = true;
+    // After the panel is there.
+    setTimeout(() => document.querySelector<HTMLElement>(".panel .foot input")?.focus());
+  };
+
   const inReview = (action: Exclude<ReviewAction, "leave">): CommandAction => ({
     off: () => (rewrites.review.value === null ? "off.noReview" : ""),
     run: () => runReviewAction(documents.view, action),
@@ -162,7 +172,13 @@ export function createAssistant(config: AssistantConfig): Assistant {
     runs: () => [...agent.view.peek().runs.values()].filter((run) => run.endedAtMs === 0).length,
     attach: () => agent.attach(),
     rebind: () => rewrites.rebind(),
-    handleReview: (event) => rewrites.handleReview(event),
+    handleReview: (event) => {
+      if (event.type === "requested" && event.request === "regenerate" && !isStale(event.hunk)) {
+        askForRemark();
+      } else {
+        rewrites.handleReview(event);
+      }
+    },
     Refusal: () =>
       refused.value && (
         <Notice
