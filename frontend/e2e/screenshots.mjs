@@ -1,0 +1,205 @@
+// Takes the pictures of docs/images in the real window: six moments in two
+// themes and two languages. Nothing in them depends on the day or the machine
+// but the fonts. A name or a part of one as an argument takes only those.
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { makeSandbox, run, startDisplay } from "./lib/processes.mjs";
+import { selectionOf, startProvider } from "./lib/provider.mjs";
+import { openWindow } from "./lib/window.mjs";
+import { stories } from "./stories.mjs";
+
+const images = resolve(import.meta.dirname, "../../docs/images");
+/** The inner size of the window, the menu bar within. */
+const size = { width: 1440, height: 900 };
+/** What a picture may weigh, in bytes. */
+const heaviest = 150_000;
+/** The program's folder, which one picture names. */
+const home = join(tmpdir(), "galley-pictures");
+const wanted = process.argv.slice(2);
+
+/** Every picture of one language and theme. */
+async function takeAll(story, language, theme) {
+  const name = (moment) => `${moment}-${theme}-${language}.png`;
+  const want = (moment) => wanted.length === 0 || wanted.some((part) => name(moment).includes(part));
+  const look = { language, theme };
+
+  if (want("first-run")) {
+    await inWindow(look, {}, async (window) => {
+      await take(window, name("first-run"));
+    });
+  }
+  if (want("writing") || want("settings")) {
+    await inWindow(look, { story }, async (window) => {
+      await caret(window, story.caret);
+      if (want("writing")) await take(window, name("writing"));
+      if (!want("settings")) return;
+      await window.keys("ctrl+comma");
+      await window.click(".set-nav li:nth-child(2) button");
+      await window.click(".prov li:nth-child(3) button");
+      await window.click(".form [type=password]");
+      await window.type("sk-not-a-real-key-of-anybody");
+      await window.keys("Return");
+      await window.until("what was said of the keyring", "document.querySelector('.form .note') !== null");
+      await take(window, name("settings"));
+    });
+  }
+  if (want("rewrite")) {
+    await inWindow(look, { story, answer: (body) => ({ pieces: story.pieces(selectionOf(body)), hold: true }) }, async (window) => {
+      await select(window, story.passage);
+      await ask(window, story.wish, 3);
+      await window.until("the third second", "/\\D3\\D/.test(document.querySelector('.rewrite [role=status]')?.textContent)", { every: 20 });
+      await take(window, name("rewrite"));
+    });
+  }
+  if (want("review")) {
+    await inWindow(look, { story, answer: (body) => ({ text: story.rewritten(selectionOf(body)) }) }, async (window) => {
+      await select(window, story.whole);
+      await ask(window, story.remark, null);
+      await window.until("the marks", "document.querySelectorAll('.cm-content .g-hk').length > 3 && document.querySelector('.rewrite') === null");
+      await window.keys("ctrl+shift+j");
+      await window.until("the panel", "document.querySelectorAll('.hunks li').length > 3");
+      await toLocked(window);
+      await window.evaluate("(document.querySelector('.cm-scroller').scrollTop = 0, 0)");
+      await take(window, name("review"));
+    });
+  }
+  if (want("error")) {
+    const answer = () => ({ status: 401, body: { error: { message: "No such key.", type: "authentication_error" } } });
+    await inWindow(look, { story, answer, uses: "deepseek" }, async (window) => {
+      await select(window, story.passage);
+      await ask(window, story.wish, 3);
+      await window.until("the failure", "document.querySelector('.rewrite .note') !== null");
+      await take(window, name("error"));
+    });
+  }
+}
+
+/** Opens the window on a story (none: as at the first start), and closes all again. */
+async function inWindow({ language, theme }, { story, answer, uses = "ollama" }, act) {
+  const sandbox = makeSandbox();
+  const provider = story && (await startProvider(answer));
+  let display;
+  let window;
+  try {
+    quietDesktop(sandbox);
+    const settings = { language, theme, ...(story && { provider: uses, providers: providers(provider, uses) }) };
+    rmSync(home, { recursive: true, force: true });
+    mkdirSync(home);
+    writeFileSync(join(home, "settings.json"), JSON.stringify(settings));
+    const args = story ? [folderOf(sandbox, story), join(folderOf(sandbox, story), story.file)] : [];
+    for (const [path, text] of Object.entries(story?.files ?? {})) {
+      const to = join(folderOf(sandbox, story), path);
+      mkdirSync(dirname(to), { recursive: true });
+      writeFileSync(to, text);
+    }
+    display = await startDisplay(sandbox, { size: "1500x1000" });
+    window = await openWindow(sandbox, {
+      args,
+      display,
+      env: { GALLEY_HOME: home, GTK_THEME: theme === "dark" ? "Adwaita:dark" : "Adwaita", LANG: "en_US.UTF-8" },
+    });
+    window.id = await window.focus();
+    await run("xdotool", ["windowsize", "--sync", window.id, String(size.width), String(size.height)], { env: window.env });
+    if (story) await window.until("the document", `document.querySelector('.cm-content')?.textContent.includes(${JSON.stringify(story.caret)})`);
+    await act(window);
+  } catch (error) {
+    if (window) {
+      const out = resolve(import.meta.dirname, ".out");
+      mkdirSync(out, { recursive: true });
+      await window.screenshot(join(out, "failed.png"));
+      console.error(readFileSync(join(home, "logs", "galley.log"), "utf8"));
+    }
+    throw error;
+  } finally {
+    await window?.close();
+    await display?.close();
+    await provider?.close();
+    sandbox.close();
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+const folderOf = (sandbox, story) => join(sandbox.work, story.folder);
+
+/** A desktop on which nothing blinks or glides, as people can set it. */
+function quietDesktop(sandbox) {
+  const dir = join(sandbox.env().XDG_CONFIG_HOME, "gtk-3.0");
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, "settings.ini"), "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n");
+}
+
+/** Two providers; the one that is used is on loopback. */
+function providers(provider, uses) {
+  const kind = "openai_chat";
+  return [
+    { id: "ollama", name: "Ollama", kind, profile: "ollama", baseUrl: "http://localhost:11434/v1", model: "qwen2.5:14b" },
+    { id: "deepseek", name: "DeepSeek", kind, profile: "deepseek", baseUrl: "https://api.deepseek.com", model: "deepseek-chat" },
+  ].map((p) => (p.id === uses ? { ...p, profile: "", baseUrl: provider.url } : p));
+}
+
+/** The line that begins with some words. */
+const lineOf = (words) => `[...document.querySelectorAll('.cm-line')].find((l) => l.textContent.startsWith(${JSON.stringify(words)}))`;
+
+/** Selects from the start of one line to the end of another. */
+async function select(window, [first, last]) {
+  await window.evaluate("(document.querySelector('.cm-content').focus(), 0)");
+  await window.evaluate(
+    `(() => { const a = ${lineOf(first)}, b = ${lineOf(last)}; getSelection().setBaseAndExtent(a, 0, b, b.childNodes.length); return 0; })()`,
+  );
+  await window.until("the selection", "/\\d\\D+\\d/.test(document.querySelector('.status')?.textContent ?? '') && !getSelection().isCollapsed");
+}
+
+/** Goes from change to change until a locked one is current. */
+async function toLocked(window) {
+  const at = () => window.evaluate("[...document.querySelectorAll('.hunks li')].findIndex((li) => li.hasAttribute('aria-current'))");
+  const locked = await window.evaluate("[...document.querySelectorAll('.hunks li')].findIndex((li) => li.querySelector('.badge.lock') !== null)");
+  if (locked < 0) throw new Error("no change is locked");
+  for (let now = await at(); now < locked; now += 1) {
+    await window.keys("F8");
+    await window.until("the next change", `document.querySelectorAll('.hunks li')[${now + 1}]?.hasAttribute('aria-current')`);
+  }
+}
+
+/** Puts the caret behind some words. */
+async function caret(window, words) {
+  await window.evaluate("(document.querySelector('.cm-content').focus(), 0)");
+  await window.evaluate(
+    `(() => { const w = document.createTreeWalker(document.querySelector('.cm-content'), NodeFilter.SHOW_TEXT); for (let n = w.nextNode(); n; n = w.nextNode()) { const at = n.data.indexOf(${JSON.stringify(words)}); if (at >= 0) { getSelection().collapse(n, at + ${words.length}); return at; } } return -1; })()`,
+  );
+}
+
+/** Opens the rewrite box, writes a wish into it, and runs it: by Enter, or by the chip with this number. */
+async function ask(window, wish, chip) {
+  await window.keys("ctrl+j");
+  await window.until("the box", "document.activeElement?.closest('.rewrite') != null");
+  await window.evaluate(
+    `(() => { const i = document.querySelector('.rewrite input'); i.value = ${JSON.stringify(wish)}; i.dispatchEvent(new Event('input', { bubbles: true })); return 0; })()`,
+  );
+  if (chip === null) await window.keys("Return");
+  else await window.click(`.rewrite .chips button:nth-child(${chip})`);
+}
+
+/** Writes the picture of the window alone, small. */
+async function take(window, name) {
+  // The pointer shows nothing where there is nothing.
+  await run("xdotool", ["mousemove", "1499", "999"], { env: window.env });
+  await window.evaluate(
+    "(window.__drawn = false, requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => { window.__drawn = true; }))), 0)",
+  );
+  await window.until("three frames", "window.__drawn === true");
+  const to = join(images, name);
+  await run("import", ["-window", window.id, "-strip", "-dither", "None", "-colors", "256", "-define", "png:compression-level=9", `png8:${to}`], {
+    env: window.env,
+  });
+  const bytes = statSync(to).size;
+  if (bytes > heaviest) throw new Error(`${name} weighs ${bytes} bytes`);
+  console.log(`${name} ${bytes} bytes`);
+}
+
+mkdirSync(images, { recursive: true });
+for (const language of ["en", "zh"]) {
+  for (const theme of ["light", "dark"]) {
+    await takeAll(stories[language], language, theme);
+  }
+}
