@@ -33,5 +33,6 @@ backendOf()
   .then((backend) => (backend === null ? sayNoHost("no host") : boot(backend, root)))
   .then(() => {
     document.documentElement.setAttribute("data-ready", "true");
+    performance.mark("ready");
   })
   .catch(sayNoHost);
