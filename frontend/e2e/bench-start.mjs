@@ -16,7 +16,9 @@ const settleTime = 5000;
 const clock = ["sh", "-c", 'date +%s%3N; exec "$0" "$@"'];
 
 const say = (what, figures) =>
-  console.log(["bench-start", what, ...Object.entries(figures).map(([name, value]) => `${name}=${value}`)].join(" "));
+  console.log(
+    ["bench-start", what, ...Object.entries(figures).map(([name, value]) => `${name}=${value}`)].join(" "),
+  );
 
 bytes();
 await starts();
@@ -28,13 +30,20 @@ function bytes() {
   const named = (pattern) => [...page.matchAll(pattern)].map(([, path]) => join(dist, path));
   weigh("start-js", named(/<script[^>]+src="([^"]+)"/g));
   weigh("start-css", named(/<link[^>]+rel="stylesheet"[^>]+href="([^"]+)"/g));
-  weigh("all-assets", readdirSync(join(dist, "assets")).map((name) => join(dist, "assets", name)));
+  weigh(
+    "all-assets",
+    readdirSync(join(dist, "assets")).map((name) => join(dist, "assets", name)),
+  );
 }
 
 function weigh(what, paths) {
   const data = paths.map((path) => readFileSync(path));
   const sum = (of) => data.reduce((total, file) => total + of(file), 0);
-  say(what, { files: data.length, bytes: sum((file) => file.length), gzip: sum((file) => gzipSync(file, { level: 9 }).length) });
+  say(what, {
+    files: data.length,
+    bytes: sum((file) => file.length),
+    gzip: sum((file) => gzipSync(file, { level: 9 }).length),
+  });
 }
 
 async function starts() {
@@ -60,7 +69,9 @@ async function starts() {
         }
         if (i === runs) {
           await new Promise((done) => setTimeout(done, settleTime));
-          memory.push(...(await window.processes()).map(({ pid, args }) => ({ name: nameOf(args), ...sizeOf(pid) })));
+          memory.push(
+            ...(await window.processes()).map(({ pid, args }) => ({ name: nameOf(args), ...sizeOf(pid) })),
+          );
         }
       } finally {
         await window.close();
@@ -79,7 +90,12 @@ async function starts() {
 
 function spread(values) {
   const sorted = [...values].sort((a, b) => a - b);
-  return { runs: sorted.length, min: sorted[0], median: sorted[Math.floor(sorted.length / 2)], max: sorted.at(-1) };
+  return {
+    runs: sorted.length,
+    min: sorted[0],
+    median: sorted[Math.floor(sorted.length / 2)],
+    max: sorted.at(-1),
+  };
 }
 
 function nameOf(args) {

@@ -45,27 +45,45 @@ async function takeAll(story, language, theme) {
     });
   }
   if (want("rewrite")) {
-    await inWindow(look, { story, answer: (body) => ({ pieces: story.pieces(selectionOf(body)), hold: true }) }, async (window) => {
-      await select(window, story.passage);
-      await ask(window, story.wish, 3);
-      await window.until("the third second", "/\\D3\\D/.test(document.querySelector('.rewrite [role=status]')?.textContent)", { every: 20 });
-      await take(window, name("rewrite"));
-    });
+    await inWindow(
+      look,
+      { story, answer: (body) => ({ pieces: story.pieces(selectionOf(body)), hold: true }) },
+      async (window) => {
+        await select(window, story.passage);
+        await ask(window, story.wish, 3);
+        await window.until(
+          "the third second",
+          "/\\D3\\D/.test(document.querySelector('.rewrite [role=status]')?.textContent)",
+          { every: 20 },
+        );
+        await take(window, name("rewrite"));
+      },
+    );
   }
   if (want("review")) {
-    await inWindow(look, { story, answer: (body) => ({ text: story.rewritten(selectionOf(body)) }) }, async (window) => {
-      await select(window, story.whole);
-      await ask(window, story.remark, null);
-      await window.until("the marks", "document.querySelectorAll('.cm-content .g-hk').length > 3 && document.querySelector('.rewrite') === null");
-      await window.keys("ctrl+shift+j");
-      await window.until("the panel", "document.querySelectorAll('.hunks li').length > 3");
-      await toLocked(window);
-      await window.evaluate("(document.querySelector('.cm-scroller').scrollTop = 0, 0)");
-      await take(window, name("review"));
-    });
+    await inWindow(
+      look,
+      { story, answer: (body) => ({ text: story.rewritten(selectionOf(body)) }) },
+      async (window) => {
+        await select(window, story.whole);
+        await ask(window, story.remark, null);
+        await window.until(
+          "the marks",
+          "document.querySelectorAll('.cm-content .g-hk').length > 3 && document.querySelector('.rewrite') === null",
+        );
+        await window.keys("ctrl+shift+j");
+        await window.until("the panel", "document.querySelectorAll('.hunks li').length > 3");
+        await toLocked(window);
+        await window.evaluate("(document.querySelector('.cm-scroller').scrollTop = 0, 0)");
+        await take(window, name("review"));
+      },
+    );
   }
   if (want("error")) {
-    const answer = () => ({ status: 401, body: { error: { message: "No such key.", type: "authentication_error" } } });
+    const answer = () => ({
+      status: 401,
+      body: { error: { message: "No such key.", type: "authentication_error" } },
+    });
     await inWindow(look, { story, answer, uses: "deepseek" }, async (window) => {
       await select(window, story.passage);
       await ask(window, story.wish, 3);
@@ -83,7 +101,11 @@ async function inWindow({ language, theme }, { story, answer, uses = "ollama" },
   let window;
   try {
     quietDesktop(sandbox);
-    const settings = { language, theme, ...(story && { provider: uses, providers: providers(provider, uses) }) };
+    const settings = {
+      language,
+      theme,
+      ...(story && { provider: uses, providers: providers(provider, uses) }),
+    };
     rmSync(home, { recursive: true, force: true });
     mkdirSync(home);
     writeFileSync(join(home, "settings.json"), JSON.stringify(settings));
@@ -97,11 +119,21 @@ async function inWindow({ language, theme }, { story, answer, uses = "ollama" },
     window = await openWindow(sandbox, {
       args,
       display,
-      env: { GALLEY_HOME: home, GTK_THEME: theme === "dark" ? "Adwaita:dark" : "Adwaita", LANG: "en_US.UTF-8" },
+      env: {
+        GALLEY_HOME: home,
+        GTK_THEME: theme === "dark" ? "Adwaita:dark" : "Adwaita",
+        LANG: "en_US.UTF-8",
+      },
     });
     window.id = await window.focus();
-    await run("xdotool", ["windowsize", "--sync", window.id, String(size.width), String(size.height)], { env: window.env });
-    if (story) await window.until("the document", `document.querySelector('.cm-content')?.textContent.includes(${JSON.stringify(story.caret)})`);
+    await run("xdotool", ["windowsize", "--sync", window.id, String(size.width), String(size.height)], {
+      env: window.env,
+    });
+    if (story)
+      await window.until(
+        "the document",
+        `document.querySelector('.cm-content')?.textContent.includes(${JSON.stringify(story.caret)})`,
+      );
     await act(window);
   } catch (error) {
     if (window) {
@@ -133,13 +165,28 @@ function quietDesktop(sandbox) {
 function providers(provider, uses) {
   const kind = "openai_chat";
   return [
-    { id: "ollama", name: "Ollama", kind, profile: "ollama", baseUrl: "http://localhost:11434/v1", model: "qwen2.5:14b" },
-    { id: "deepseek", name: "DeepSeek", kind, profile: "deepseek", baseUrl: "https://api.deepseek.com", model: "deepseek-chat" },
+    {
+      id: "ollama",
+      name: "Ollama",
+      kind,
+      profile: "ollama",
+      baseUrl: "http://localhost:11434/v1",
+      model: "qwen2.5:14b",
+    },
+    {
+      id: "deepseek",
+      name: "DeepSeek",
+      kind,
+      profile: "deepseek",
+      baseUrl: "https://api.deepseek.com",
+      model: "deepseek-chat",
+    },
   ].map((p) => (p.id === uses ? { ...p, profile: "", baseUrl: provider.url } : p));
 }
 
 /** The line that begins with some words. */
-const lineOf = (words) => `[...document.querySelectorAll('.cm-line')].find((l) => l.textContent.startsWith(${JSON.stringify(words)}))`;
+const lineOf = (words) =>
+  `[...document.querySelectorAll('.cm-line')].find((l) => l.textContent.startsWith(${JSON.stringify(words)}))`;
 
 /** Selects from the start of one line to the end of another. */
 async function select(window, [first, last]) {
@@ -147,17 +194,28 @@ async function select(window, [first, last]) {
   await window.evaluate(
     `(() => { const a = ${lineOf(first)}, b = ${lineOf(last)}; getSelection().setBaseAndExtent(a, 0, b, b.childNodes.length); return 0; })()`,
   );
-  await window.until("the selection", "/\\d\\D+\\d/.test(document.querySelector('.status')?.textContent ?? '') && !getSelection().isCollapsed");
+  await window.until(
+    "the selection",
+    "/\\d\\D+\\d/.test(document.querySelector('.status')?.textContent ?? '') && !getSelection().isCollapsed",
+  );
 }
 
 /** Goes from change to change until a locked one is current. */
 async function toLocked(window) {
-  const at = () => window.evaluate("[...document.querySelectorAll('.hunks li')].findIndex((li) => li.hasAttribute('aria-current'))");
-  const locked = await window.evaluate("[...document.querySelectorAll('.hunks li')].findIndex((li) => li.querySelector('.badge.lock') !== null)");
+  const at = () =>
+    window.evaluate(
+      "[...document.querySelectorAll('.hunks li')].findIndex((li) => li.hasAttribute('aria-current'))",
+    );
+  const locked = await window.evaluate(
+    "[...document.querySelectorAll('.hunks li')].findIndex((li) => li.querySelector('.badge.lock') !== null)",
+  );
   if (locked < 0) throw new Error("no change is locked");
   for (let now = await at(); now < locked; now += 1) {
     await window.keys("F8");
-    await window.until("the next change", `document.querySelectorAll('.hunks li')[${now + 1}]?.hasAttribute('aria-current')`);
+    await window.until(
+      "the next change",
+      `document.querySelectorAll('.hunks li')[${now + 1}]?.hasAttribute('aria-current')`,
+    );
   }
 }
 
@@ -189,9 +247,24 @@ async function take(window, name) {
   );
   await window.until("three frames", "window.__drawn === true");
   const to = join(images, name);
-  await run("import", ["-window", window.id, "-strip", "-dither", "None", "-colors", "256", "-define", "png:compression-level=9", `png8:${to}`], {
-    env: window.env,
-  });
+  await run(
+    "import",
+    [
+      "-window",
+      window.id,
+      "-strip",
+      "-dither",
+      "None",
+      "-colors",
+      "256",
+      "-define",
+      "png:compression-level=9",
+      `png8:${to}`,
+    ],
+    {
+      env: window.env,
+    },
+  );
   const bytes = statSync(to).size;
   if (bytes > heaviest) throw new Error(`${name} weighs ${bytes} bytes`);
   console.log(`${name} ${bytes} bytes`);

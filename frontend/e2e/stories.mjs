@@ -3,7 +3,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-const sample = (name) => readFileSync(resolve(import.meta.dirname, "../../backend/api/sample/Drafts", name), "utf8");
+const sample = (name) =>
+  readFileSync(resolve(import.meta.dirname, "../../backend/api/sample/Drafts", name), "utf8");
 
 /** Replaces each pair's first by its second; both must be there. */
 function replaced(text, pairs) {
@@ -20,7 +21,10 @@ function begun(text, share) {
 
 const english = {
   month: [
-    ["For a month I kept a notebook on the lower deck, most nights beside", "I kept a notebook on the lower deck for a month, beside"],
+    [
+      "For a month I kept a notebook on the lower deck, most nights beside",
+      "I kept a notebook on the lower deck for a month, beside",
+    ],
     ["because it was warm there and because nobody asks", "where it is warm and nobody asks"],
   ],
   rest: [

@@ -15,7 +15,10 @@ let window;
 before(async () => {
   sandbox = makeSandbox();
   const file = sandbox.write("menu.md", "one\ntwo\n");
-  writeFileSync(join(sandbox.galleyHome, "settings.json"), JSON.stringify({ language: "zh", theme: "light" }));
+  writeFileSync(
+    join(sandbox.galleyHome, "settings.json"),
+    JSON.stringify({ language: "zh", theme: "light" }),
+  );
   window = await openWindow(sandbox, { args: [file] });
   await window.focus();
   await window.until("the text", "document.activeElement?.classList.contains('cm-content')");
@@ -38,7 +41,9 @@ test("an item of the menu bar runs its command in the page", async () => {
 });
 
 test("a key that the menu shows works once, in the page", async () => {
-  await window.evaluate("(window.__opened = 0, new MutationObserver((all) => { for (const m of all) for (const n of m.addedNodes) if (n.matches?.('.palette')) window.__opened += 1; }).observe(document.body, { childList: true, subtree: true }), 0)");
+  await window.evaluate(
+    "(window.__opened = 0, new MutationObserver((all) => { for (const m of all) for (const n of m.addedNodes) if (n.matches?.('.palette')) window.__opened += 1; }).observe(document.body, { childList: true, subtree: true }), 0)",
+  );
   await window.keys("ctrl+shift+p");
   await window.until("the palette", palette);
   assert.equal(await window.evaluate("window.__opened"), 1);
