@@ -303,7 +303,7 @@ function selectionWords(text: string): string {
 }
 
 /** "DeepSeek, deepseek-chat"; the name alone when they say the same. */
-export function providerLabel(provider: ProviderState): string {
+function providerLabel(provider: ProviderState): string {
   return provider.model === "" || provider.kind === "mock"
     ? provider.name
     : `${provider.name}, ${provider.model}`;

@@ -95,7 +95,7 @@ function changeRun(
 }
 
 /** Whether a run in this state can change no more. */
-export function isFinal(state: Run["state"]): boolean {
+function isFinal(state: Run["state"]): boolean {
   switch (state) {
     case "cancelled":
     case "succeeded":

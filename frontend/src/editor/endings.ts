@@ -55,7 +55,7 @@ const restoreEndings = StateEffect.define<readonly DeletedBreak[]>({
 });
 
 /** The field; present where `endings()` is. */
-export const endingsField = StateField.define<State>({
+const endingsField = StateField.define<State>({
   create: (state) => uniform(state.doc),
   update: (value, tr) => {
     for (const effect of tr.effects) {

@@ -51,10 +51,10 @@ export interface EditorOptions {
 }
 
 /** Documents longer than this are shown as plain source, in UTF-16 units (E9). */
-export const largeDocument = 2_000_000;
+const largeDocument = 2_000_000;
 
 /** Whether a document of this length is shown as plain source. */
-export function isLarge(length: number): boolean {
+function isLarge(length: number): boolean {
   return length > largeDocument;
 }
 

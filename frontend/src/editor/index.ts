@@ -4,7 +4,7 @@ export type { Box } from "./box";
 export { boxRange, hideBox, moveBox, showBox } from "./box";
 export { changedRanges, editsOf } from "./changes";
 export type { CompositionWatch, KeyLike } from "./composition";
-export { isComposing, isComposingEvent, watchComposition } from "./composition";
+export { isComposingEvent, watchComposition } from "./composition";
 export {
   acceptHunk,
   acceptTicked,
@@ -17,20 +17,17 @@ export {
   toggleTick,
 } from "./decide";
 export type { Endings } from "./endings";
-export { endingsField, endingsOf, insertedEndings, setEndings } from "./endings";
+export { endingsOf, insertedEndings } from "./endings";
 export type { EditorOptions } from "./extensions";
 export {
   editorExtensions,
-  isLarge,
-  largeDocument,
   replaceText,
   setLang,
   setReadOnly,
   setWords,
 } from "./extensions";
-export { appendVisibly } from "./invisible";
 export type { ListKey, Platform, ReviewAction, ReviewKey } from "./keys";
-export { keyFor, keyLabel, reviewKeymap, reviewKeys, reviewListAction, runReviewAction } from "./keys";
+export { keyFor, keyLabel, reviewKeys, reviewListAction, runReviewAction } from "./keys";
 export type { ReviewOptions } from "./marks";
 export { review } from "./marks";
 export type { Segment } from "./preview";
@@ -47,5 +44,5 @@ export type {
   ReviewRequest,
   ReviewView,
 } from "./review";
-export { closeReview, openReview, reviewListener, reviewOf } from "./review";
+export { closeReview, openReview, reviewOf } from "./review";
 export { focusToolbar } from "./toolbar";

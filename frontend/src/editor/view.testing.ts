@@ -64,7 +64,7 @@ function place(doc: string, extensions: Extension, events: ReviewEvent[]): Desk 
 }
 
 /** Plain English words. */
-export const labels: ReviewLabels = {
+const labels: ReviewLabels = {
   spoken: (kind, place) =>
     `${kind}, change ${place.number} of ${place.total}${place.warnings.map((w) => `, ${w} changes`).join("")}: `,
   position: (place) => `${place.number} of ${place.total}`,

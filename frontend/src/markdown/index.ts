@@ -2,4 +2,3 @@ export type { FrontMatter } from "./frontmatter";
 export { findFrontMatter, frontMatterField } from "./frontmatter";
 export { documentLang } from "./lang";
 export { documentLanguage } from "./language";
-export { FrontMatterParser } from "./parser";

@@ -3,9 +3,7 @@ export {
   applyEdits,
   checkEdits,
   hasLoneSurrogate,
-  isHighSurrogate,
   isInsidePair,
-  isLowSurrogate,
   loneSurrogates,
 } from "./edit";
 export type { Ending, EndingRun, EndingsStep } from "./lineending";
