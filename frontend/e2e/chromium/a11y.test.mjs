@@ -1,13 +1,11 @@
 // Accessibility and style: axe on every part of the window in every theme, and
 // what marks changes other than by colour.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
+import axe from "axe-core";
 import { openGalley } from "../lib/browser.mjs";
 import { providerEntry, selectionOf, startProvider } from "../lib/provider.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const themes = ["light", "dark", "sepia", "contrast"];
 
 let app;
@@ -25,7 +23,7 @@ before(async () => {
   });
   // A colour on its way to another has no contrast of its own.
   await app.page.emulateMedia({ reducedMotion: "reduce" });
-  await app.page.evaluate(axe);
+  await app.page.evaluate(axe.source);
 });
 
 after(async () => {

@@ -1,4 +1,4 @@
-export { type Agent, createAgent } from "./agent";
+export { createAgent } from "./agent";
 export { RewriteBox } from "./box";
 export { reviewLabels } from "./labels";
 export { ReviewPanel } from "./review-panel";

@@ -1,2 +1,2 @@
 export { digestOf } from "./digest";
-export { createDocuments, type Documents, type DocumentsConfig, type Tab } from "./documents";
+export { createDocuments, type Documents, type Tab } from "./documents";

@@ -1,9 +1,7 @@
-export type { Base } from "./base";
 export { baseChanges, baseOf, dropBase, startBase, versionOf } from "./base";
-export type { Box } from "./box";
 export { boxRange, hideBox, moveBox, showBox } from "./box";
 export { changedRanges, editsOf } from "./changes";
-export type { CompositionWatch, KeyLike } from "./composition";
+export type { CompositionWatch } from "./composition";
 export { isComposingEvent, watchComposition } from "./composition";
 export {
   acceptHunk,
@@ -26,22 +24,18 @@ export {
   setReadOnly,
   setWords,
 } from "./extensions";
-export type { ListKey, Platform, ReviewAction, ReviewKey } from "./keys";
+export type { ReviewAction } from "./keys";
 export { keyFor, keyLabel, reviewKeys, reviewListAction, runReviewAction } from "./keys";
-export type { ReviewOptions } from "./marks";
 export { review } from "./marks";
 export type { Segment } from "./preview";
 export { previewSegments } from "./preview";
 export type {
   HunkPlace,
-  HunkStatus,
   HunkView,
-  Outcome,
   ReviewEvent,
   ReviewHunk,
   ReviewInput,
   ReviewLabels,
-  ReviewRequest,
   ReviewView,
 } from "./review";
 export { closeReview, openReview, reviewOf } from "./review";

@@ -1,4 +1,3 @@
-export type { FrontMatter } from "./frontmatter";
 export { findFrontMatter, frontMatterField } from "./frontmatter";
 export { documentLang } from "./lang";
 export { documentLanguage } from "./language";

@@ -1,4 +1,4 @@
-export type { Edit, EditProblem, Sliceable } from "./edit";
+export type { Edit, Sliceable } from "./edit";
 export {
   applyEdits,
   checkEdits,
@@ -19,5 +19,5 @@ export {
   stepEndings,
   writeEndings,
 } from "./lineending";
-export type { ChangedRange, MappedPatch, PatchStatus, Slice } from "./map";
+export type { ChangedRange } from "./map";
 export { isTouched, mapEdit, mapPatch, mapPosition, reduceRanges } from "./map";

@@ -22,5 +22,4 @@ export {
   type Slots,
   showSettings,
   Window,
-  type WindowModel,
 } from "./window";
