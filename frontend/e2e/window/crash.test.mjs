@@ -21,7 +21,9 @@ before(async () => {
   sandbox = makeSandbox();
   file = sandbox.write("crash.md", text);
   provider = await startProvider((body) =>
-    hold ? { pieces: ["First para", "graph, fa"], hold: true } : { text: selectionOf(body).replace("very quick", "fast") },
+    hold
+      ? { pieces: ["First para", "graph, fa"], hold: true }
+      : { text: selectionOf(body).replace("very quick", "fast") },
   );
   writeFileSync(
     join(sandbox.galleyHome, "settings.json"),
@@ -29,7 +31,16 @@ before(async () => {
       provider: "local",
       language: "en",
       theme: "light",
-      providers: [{ id: "local", name: "Local", kind: "openai_chat", profile: "compatible", baseUrl: provider.url, model: "fern-2" }],
+      providers: [
+        {
+          id: "local",
+          name: "Local",
+          kind: "openai_chat",
+          profile: "compatible",
+          baseUrl: provider.url,
+          model: "fern-2",
+        },
+      ],
     }),
   );
   window = await openWindow(sandbox, { args: [file] });
@@ -47,18 +58,27 @@ const runner = async () => (await window.processes()).find((p) => / runner /.tes
 async function ask() {
   await window.click(".cm-content .cm-line:first-child");
   await window.keys("ctrl+Home", "shift+End", "ctrl+j");
-  await window.until("the box", "document.querySelector('.rewrite input') === document.activeElement && document.activeElement !== null");
+  await window.until(
+    "the box",
+    "document.querySelector('.rewrite input') === document.activeElement && document.activeElement !== null",
+  );
   await window.keys("Return");
 }
 
 test("the Runner dies in mid-stream: the text is whole, the box says so, the next rewrite works", async () => {
   await ask();
-  await window.until("the stream", "/First/.test(document.querySelector('.rewrite .body')?.textContent ?? '')");
+  await window.until(
+    "the stream",
+    "/First/.test(document.querySelector('.rewrite .body')?.textContent ?? '')",
+  );
   const before = await window.text();
   const child = await runner();
   assert.ok(child, "the Runner is a process that ps shows");
   process.kill(child.pid, "SIGKILL");
-  await window.until("the message", "/AI process stopped/.test(document.querySelector('.rewrite')?.textContent ?? '')");
+  await window.until(
+    "the message",
+    "/AI process stopped/.test(document.querySelector('.rewrite')?.textContent ?? '')",
+  );
   assert.equal(await window.text(), before);
   const next = await until("the next Runner", async () => {
     const p = await runner();
@@ -71,7 +91,10 @@ test("the Runner dies in mid-stream: the text is whole, the box says so, the nex
   hold = false;
   await until("a rewrite that works", async () => {
     await ask();
-    await window.until("an end", "document.querySelectorAll('.cm-content del').length > 0 || document.querySelector('.rewrite .note') !== null");
+    await window.until(
+      "an end",
+      "document.querySelectorAll('.cm-content del').length > 0 || document.querySelector('.rewrite .note') !== null",
+    );
     const done = await window.evaluate("document.querySelectorAll('.cm-content del').length > 0");
     if (!done) await window.keys("Escape");
     return done;
@@ -86,17 +109,28 @@ test("the web process dies: the page comes back with the text", async () => {
   const web = (await window.processes()).find((p) => /WebKitWebProcess/.test(p.args));
   assert.ok(web);
   process.kill(web.pid, "SIGKILL");
-  await until("another web process", async () => (await window.processes()).some((p) => /WebKitWebProcess/.test(p.args) && p.pid !== web.pid));
+  await until("another web process", async () =>
+    (await window.processes()).some((p) => /WebKitWebProcess/.test(p.args) && p.pid !== web.pid),
+  );
   await window.attach();
-  await window.until("the text", "document.querySelector('.cm-content')?.textContent.includes('typed before the end of the page')");
+  await window.until(
+    "the text",
+    "document.querySelector('.cm-content')?.textContent.includes('typed before the end of the page')",
+  );
   await window.focus();
   await window.click(".cm-content .cm-line:last-child");
   await window.keys("ctrl+End");
   await window.type(" and after");
-  await window.until("typing works", "document.querySelector('.cm-content')?.textContent.includes('end of the page and after')");
+  await window.until(
+    "typing works",
+    "document.querySelector('.cm-content')?.textContent.includes('end of the page and after')",
+  );
 });
 
-const drafts = () => readdirSync(join(sandbox.galleyHome, "drafts")).map((name) => readFileSync(join(sandbox.galleyHome, "drafts", name), "utf8"));
+const drafts = () =>
+  readdirSync(join(sandbox.galleyHome, "drafts")).map((name) =>
+    readFileSync(join(sandbox.galleyHome, "drafts", name), "utf8"),
+  );
 
 test("the whole program dies: the draft is offered at the next start", async () => {
   await until("the draft of all of it", () => drafts().some((d) => d.includes("and after")));
@@ -119,7 +153,10 @@ test("the whole program dies: the draft is offered at the next start", async () 
   await window.focus();
   await window.until("the offer", "/Unsaved text/.test(document.body.textContent)");
   await window.click("[data-action='restore-draft']");
-  await window.until("the text", "document.querySelector('.cm-content')?.textContent.includes('end of the page and after')");
+  await window.until(
+    "the text",
+    "document.querySelector('.cm-content')?.textContent.includes('end of the page and after')",
+  );
   await window.keys("ctrl+s");
   await until("the save", () => readFileSync(file, "utf8").includes("and after"));
 });

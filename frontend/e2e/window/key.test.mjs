@@ -59,7 +59,10 @@ test("a key typed into settings is stored, used, and never given back", async ()
   await window.clickText("OpenAI-compatible");
   await fill("Name", "Loopback");
   await fill("Address", provider.url);
-  await window.until("the final address", `document.body.textContent.includes(${JSON.stringify(`${provider.url}/chat/completions`)})`);
+  await window.until(
+    "the final address",
+    `document.body.textContent.includes(${JSON.stringify(`${provider.url}/chat/completions`)})`,
+  );
   await fill("Model", "fern-2");
   await window.clickText("Key");
   await window.until("the key field", "document.activeElement.type === 'password'");
@@ -78,11 +81,17 @@ test("the rewrite sends it, the answer is accepted and saved", async () => {
   await window.clickText("key");
   await window.click(".cm-content .cm-line:nth-child(3)");
   await window.keys("ctrl+Home", "Down", "Down", "Home", "shift+End", "ctrl+j");
-  await window.until("the box", "document.querySelector('.rewrite input') !== null && document.activeElement === document.querySelector('.rewrite input')");
+  await window.until(
+    "the box",
+    "document.querySelector('.rewrite input') !== null && document.activeElement === document.querySelector('.rewrite input')",
+  );
   await window.keys("Return");
   await window.until("the marks", "document.querySelectorAll('.cm-content del').length > 0");
   await window.keys("ctrl+shift+Return");
-  await window.until("the text", "document.querySelector('.cm-content').textContent.includes('a fast sentence')");
+  await window.until(
+    "the text",
+    "document.querySelector('.cm-content').textContent.includes('a fast sentence')",
+  );
   await window.keys("ctrl+s");
   await until("the save", () => readFileSync(file, "utf8") === "# Key\r\n\r\nThis is a fast sentence.\r\n");
   const chats = provider.requests.filter((r) => r.url.endsWith("/chat/completions"));
@@ -101,7 +110,12 @@ function* files(dir) {
 
 test("the key is in the keyring and nowhere else", async () => {
   const found = [];
-  const forms = [key, Buffer.from(key).toString("base64").slice(0, 20), Buffer.from(key).toString("hex"), Buffer.from(key, "utf16le").toString("latin1")];
+  const forms = [
+    key,
+    Buffer.from(key).toString("base64").slice(0, 20),
+    Buffer.from(key).toString("hex"),
+    Buffer.from(key, "utf16le").toString("latin1"),
+  ];
   const has = (data) => forms.some((f) => data.includes(Buffer.from(f, "latin1")));
   let looked = 0;
   for (const path of files(sandbox.root)) {
@@ -120,9 +134,16 @@ test("the key is in the keyring and nowhere else", async () => {
   assert.ok(!window.inspector.log.join("\n").includes(key));
 
   const bus = window.galley.output.match(/^bus (.+)$/m)[1];
-  const stored = await run("sh", ["-c", "secret-tool search --all --unlock service galley 2>&1 || true; secret-tool search --all --unlock profile galley 2>&1 || true"], {
-    env: { ...window.env, DBUS_SESSION_BUS_ADDRESS: bus },
-  });
+  const stored = await run(
+    "sh",
+    [
+      "-c",
+      "secret-tool search --all --unlock service galley 2>&1 || true; secret-tool search --all --unlock profile galley 2>&1 || true",
+    ],
+    {
+      env: { ...window.env, DBUS_SESSION_BUS_ADDRESS: bus },
+    },
+  );
   assert.ok(stored.includes(key) || (await inCollection(bus)), "the keyring holds it");
 });
 
@@ -130,7 +151,10 @@ test("the key is in the keyring and nowhere else", async () => {
 async function inCollection(bus) {
   const items = await run(
     "sh",
-    ["-c", "dbus-send --session --print-reply --dest=org.freedesktop.secrets /org/freedesktop/secrets/collection/login org.freedesktop.DBus.Properties.Get string:org.freedesktop.Secret.Collection string:Items"],
+    [
+      "-c",
+      "dbus-send --session --print-reply --dest=org.freedesktop.secrets /org/freedesktop/secrets/collection/login org.freedesktop.DBus.Properties.Get string:org.freedesktop.Secret.Collection string:Items",
+    ],
     { env: { ...window.env, DBUS_SESSION_BUS_ADDRESS: bus } },
   );
   return /object path "\/org\/freedesktop\/secrets\/collection\/login\/\d+"/.test(items);

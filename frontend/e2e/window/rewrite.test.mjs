@@ -19,7 +19,10 @@ let file;
 before(async () => {
   sandbox = makeSandbox();
   file = sandbox.write("ferry.md", text);
-  writeFileSync(join(sandbox.galleyHome, "settings.json"), JSON.stringify({ provider: "mock", language: "en", theme: "light" }));
+  writeFileSync(
+    join(sandbox.galleyHome, "settings.json"),
+    JSON.stringify({ provider: "mock", language: "en", theme: "light" }),
+  );
   window = await openWindow(sandbox, { args: [file] });
   await window.focus();
 });
@@ -34,17 +37,26 @@ test("rewrite, see the diff, accept, undo, accept again, save", async () => {
   await window.click(".cm-content .cm-line:nth-child(3)");
   await window.keys("ctrl+Home", "Down", "Down", "Home", "shift+End");
   await window.keys("ctrl+j");
-  await window.until("the rewrite box", "document.activeElement?.closest('.rewrite') !== null && document.activeElement !== document.body");
+  await window.until(
+    "the rewrite box",
+    "document.activeElement?.closest('.rewrite') !== null && document.activeElement !== document.body",
+  );
   const before = await window.text();
   await window.keys("Return");
-  await window.until("the marks", "document.querySelectorAll('.cm-content del').length > 0 && document.querySelector('.rewrite') === null");
+  await window.until(
+    "the marks",
+    "document.querySelectorAll('.cm-content del').length > 0 && document.querySelector('.rewrite') === null",
+  );
   assert.equal(readFileSync(file, "utf8"), text, "nothing is written before a save");
   const picture = join(sandbox.root, "diff.png");
   await window.screenshot(picture);
   assert.ok(statSync(picture).size > 20_000);
 
   await window.keys("ctrl+shift+Return");
-  await window.until("no marks", "document.querySelectorAll('.cm-content del, .cm-content ins').length === 0");
+  await window.until(
+    "no marks",
+    "document.querySelectorAll('.cm-content del, .cm-content ins').length === 0",
+  );
   const accepted = await window.text();
   assert.notEqual(accepted, before);
 
@@ -53,11 +65,17 @@ test("rewrite, see the diff, accept, undo, accept again, save", async () => {
   assert.equal(await window.text(), before, "one undo restores the text");
 
   await window.keys("ctrl+shift+Return");
-  await window.until("no marks again", "document.querySelectorAll('.cm-content del, .cm-content ins').length === 0");
+  await window.until(
+    "no marks again",
+    "document.querySelectorAll('.cm-content del, .cm-content ins').length === 0",
+  );
   assert.equal(await window.text(), accepted);
 
   await window.keys("ctrl+s");
-  await window.until("the save", "!document.querySelector('[role=tab] .dot') && /Saved/.test(document.querySelector('.status')?.textContent ?? '')");
+  await window.until(
+    "the save",
+    "!document.querySelector('[role=tab] .dot') && /Saved/.test(document.querySelector('.status')?.textContent ?? '')",
+  );
   const saved = readFileSync(file, "utf8");
   const lines = accepted.split("\n");
   assert.equal(saved, lines.join("\r\n"), "CRLF, emoji and the missing last break are kept");
