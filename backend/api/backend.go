@@ -46,6 +46,8 @@ type Backend struct {
 	keys    *credential.Store
 	emitter *Emitter
 	log     *slog.Logger
+	// recoveryDir holds the copies that a save makes.
+	recoveryDir string
 
 	// ctx ends with the program.
 	ctx    context.Context
@@ -66,7 +68,7 @@ func New(cfg Config) (*Backend, error) {
 		return nil, err
 	}
 	keys := credential.New(credential.Config{KeysFile: cfg.Home.Keys(), PlainFile: cfg.Home.Credentials(), Ring: cfg.Ring})
-	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, emitter: NewEmitter(cfg.Send)}
+	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, recoveryDir: cfg.Home.Recovery(), emitter: NewEmitter(cfg.Send)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.host, err = host.New(host.Config{
 		Home: cfg.Home.Dir, Logger: cfg.Log,
@@ -79,7 +81,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	ctx := func() context.Context { return b.ctx }
 	by := gestures{dialogs: cfg.Dialogs, granter: grants}
-	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, log: cfg.Log}
+	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, attached: sync.OnceFunc(func() { b.wg.Go(b.sweep) }), log: cfg.Log}
 	b.workspace = &Workspace{grants: grants, gestures: by, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
 	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
@@ -102,6 +104,18 @@ func (b *Backend) onEvent(e core.Event) {
 func (b *Backend) resync() {
 	b.emitter.Gap()
 	b.emitter.Emit("runner.changed", runnerStateOf(b.host.Runner()))
+}
+
+// sweep clears up behind a program that died while saving. It reads the files
+// that were being saved, so it waits for a window that is usable (F11).
+func (b *Backend) sweep() {
+	left, err := workspace.Sweep(b.recoveryDir)
+	if err != nil {
+		b.log.Warn("recovery folder not swept", "err", err)
+	}
+	for _, l := range left {
+		b.log.Warn("a save was cut short, its copies are kept", "state", l.State, "id", l.ID)
+	}
 }
 
 // Bound returns the services that the page can call.

@@ -16,6 +16,8 @@ type Documents struct {
 	emitter  *Emitter
 	ctx      func() context.Context
 	quit     func()
+	// attached is called for each page that attaches: the window is usable.
+	attached func()
 	log      *slog.Logger
 }
 
@@ -30,6 +32,7 @@ func (s *Documents) Attach() (DocumentsState, error) {
 		// First, so that nothing falls between the state and the messages.
 		s.emitter.Open()
 		a := s.set.Attach()
+		s.attached()
 		s.emitter.Emit("page.attached", PageAttached{Page: a.Page})
 		state := DocumentsState{
 			Page: a.Page, Current: a.Current,
