@@ -7,16 +7,23 @@ import { freePort, run, start, startDisplay, until } from "./processes.mjs";
 const root = resolve(import.meta.dirname, "../../..");
 
 /** Path of a built program in bin/. */
-export const binary = (name) => resolve(root, "bin", name);
+const binary = (name) => resolve(root, "bin", name);
 
 /**
  * Opens the window. display is taken over when given, else made. args are the
  * program's. wrap is a command in front (["dbus-run-session", "--"]).
  */
-export async function openWindow(sandbox, { args = [], program = "galley-e2e", env = {}, display, wrap = [], size } = {}) {
+export async function openWindow(
+  sandbox,
+  { args = [], program = "galley-e2e", env = {}, display, wrap = [], size } = {},
+) {
   const screen = display ?? (await startDisplay(sandbox, size ? { size } : {}));
   const port = await freePort();
-  const childEnv = sandbox.env({ DISPLAY: screen.display, WEBKIT_INSPECTOR_HTTP_SERVER: `127.0.0.1:${port}`, ...env });
+  const childEnv = sandbox.env({
+    DISPLAY: screen.display,
+    WEBKIT_INSPECTOR_HTTP_SERVER: `127.0.0.1:${port}`,
+    ...env,
+  });
   const command = [...wrap, binary(program), ...args];
   const galley = start(command[0], command.slice(1), { env: childEnv });
   const window = {
@@ -34,10 +41,16 @@ export async function openWindow(sandbox, { args = [], program = "galley-e2e", e
       await window.until("the page", "document.documentElement.dataset.ready === 'true'", { timeout: 30000 });
     },
     /** Presses keys as xdotool names them, one after another. */
-    keys: (...names) => run("xdotool", ["key", "--clearmodifiers", "--delay", "20", ...names], { env: childEnv }),
+    keys: (...names) =>
+      run("xdotool", ["key", "--clearmodifiers", "--delay", "20", ...names], { env: childEnv }),
     type: (text) => run("xdotool", ["type", "--clearmodifiers", "--delay", "20", text], { env: childEnv }),
     async focus() {
-      const id = (await run("xdotool", ["search", "--sync", "--onlyvisible", "--name", "Galley"], { env: childEnv })).trim().split("\n").at(-1);
+      const id = (
+        await run("xdotool", ["search", "--sync", "--onlyvisible", "--name", "Galley"], { env: childEnv })
+      )
+        .trim()
+        .split("\n")
+        .at(-1);
       await run("xdotool", ["windowactivate", "--sync", id], { env: childEnv });
       return id;
     },
@@ -49,7 +62,9 @@ export async function openWindow(sandbox, { args = [], program = "galley-e2e", e
       ),
     /** Clicks the middle of the first element that matches, with the real pointer. */
     async click(selector, isExpression = false) {
-      const found = isExpression ? `(${selector} ?? null)` : `document.querySelector(${JSON.stringify(selector)})`;
+      const found = isExpression
+        ? `(${selector} ?? null)`
+        : `document.querySelector(${JSON.stringify(selector)})`;
       await window.until(selector, `${found} !== null`);
       const box = await window.evaluate(
         `(() => { const e = ${found}; e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`,
@@ -74,10 +89,13 @@ export async function openWindow(sandbox, { args = [], program = "galley-e2e", e
     },
     /** Pids of the program and everything below it, with their command lines. */
     async processes() {
-      const all = (await run("ps", ["-eo", "pid=,ppid=,args="], {})).trim().split("\n").map((line) => {
-        const [, pid, ppid, args] = line.match(/^\s*(\d+)\s+(\d+)\s+(.*)$/);
-        return { pid: Number(pid), ppid: Number(ppid), args };
-      });
+      const all = (await run("ps", ["-eo", "pid=,ppid=,args="], {}))
+        .trim()
+        .split("\n")
+        .map((line) => {
+          const [, pid, ppid, args] = line.match(/^\s*(\d+)\s+(\d+)\s+(.*)$/);
+          return { pid: Number(pid), ppid: Number(ppid), args };
+        });
       const tree = [];
       const add = (pid) => {
         for (const p of all.filter((q) => q.ppid === pid)) {
@@ -174,7 +192,10 @@ async function connect(port) {
     /** What the page has said on its console. */
     log,
     async evaluate(expression) {
-      const reply = await send("Runtime.evaluate", { expression: `JSON.stringify(${expression})`, returnByValue: true });
+      const reply = await send("Runtime.evaluate", {
+        expression: `JSON.stringify(${expression})`,
+        returnByValue: true,
+      });
       const result = reply.result?.result;
       if (reply.result?.wasThrown) throw new Error(`${expression}: ${result?.description}`);
       return result?.value === undefined ? undefined : JSON.parse(result.value);
