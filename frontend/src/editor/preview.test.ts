@@ -55,6 +55,12 @@ describe("the preview of a streaming answer", () => {
     );
   });
 
+  test("a change that grows into its neighbour becomes one with it", () => {
+    const segments = previewSegments("e\u0301three\neone ", "threeone eone ");
+    const after = segments.filter(({ type }) => type === "equal" || type === "ins");
+    expect(after.map((segment) => segment.text).join("")).toBe("threeone eone ");
+  });
+
   test("pieces rebuild both texts, and no cluster is cut", () => {
     const piece = fc.constantFrom(
       "one ",

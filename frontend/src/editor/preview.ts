@@ -48,32 +48,35 @@ interface Span {
   readonly toB: number;
 }
 
-/** The presentable changes, widened to whole words and grapheme clusters on both sides. */
+/**
+ * The presentable changes, widened to whole words and grapheme clusters on both
+ * sides. Only what is equal on both sides is taken in: a change that would have
+ * to reach further becomes one with its neighbour.
+ */
 function wordChanges(a: string, b: string): readonly Span[] {
   const out: Span[] = [];
   const isEdgeA = wordEdges(a);
   const isEdgeB = wordEdges(b);
-  for (const change of presentableDiff(a, b, diffLimits)) {
+  const changes = presentableDiff(a, b, diffLimits);
+  for (const [i, change] of changes.entries()) {
     let { fromA, toA, fromB, toB } = change;
-    while (fromA > 0 && fromB > 0 && !(isEdgeA(fromA) && isEdgeB(fromB))) {
+    const last = out.at(-1);
+    const low = last?.toA ?? 0;
+    while (fromA > low && !(isEdgeA(fromA) && isEdgeB(fromB))) {
       fromA--;
       fromB--;
     }
-    while (toA < a.length && toB < b.length && !(isEdgeA(toA) && isEdgeB(toB))) {
+    if (last !== undefined && fromA <= low) {
+      out.pop();
+      fromA = last.fromA;
+      fromB = last.fromB;
+    }
+    const high = changes[i + 1]?.fromA ?? a.length;
+    while (toA < high && !(isEdgeA(toA) && isEdgeB(toB))) {
       toA++;
       toB++;
     }
-    const last = out.at(-1);
-    if (last === undefined || fromA > last.toA) {
-      out.push({ fromA, toA, fromB, toB });
-      continue;
-    }
-    out[out.length - 1] = {
-      fromA: last.fromA,
-      toA: Math.max(toA, last.toA),
-      fromB: last.fromB,
-      toB: Math.max(toB, last.toB),
-    };
+    out.push({ fromA, toA, fromB, toB });
   }
   return out;
 }
