@@ -193,10 +193,15 @@ test("accepting all is one undo and swallows no typing (B13)", async () => {
   await app.untilReview();
   await app.caret("after", "flew.");
   await app.type("!");
+  await app.caret("after", "big");
   await app.press("Control+Shift+Enter");
   await app.untilDecided();
   const accepted = "The grey cat sat.\n\nThe young dog ran.\n\nThe small bird flew.!\n";
   assert.equal(await app.text(), accepted);
+  // Typed at once and right beside a change, and still a step of its own.
+  await app.type("est");
+  await app.press("Control+z");
+  await app.until("only the typing is undone", async () => (await app.text()) === accepted);
   await app.press("Control+z");
   await app.until("the hunks are open again", async () => (await app.marks("del")).join() === "red,old,big");
   assert.equal(await app.text(), "The red cat sat.\n\nThe old dog ran.\n\nThe big bird flew.!\n");
