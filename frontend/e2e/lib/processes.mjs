@@ -58,11 +58,15 @@ export function start(command, args, options = {}) {
     exited: new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal }))),
     /** Ends the child and waits for it; KILL after five seconds. */
     async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGTERM");
-      const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
-      await self.exited;
-      clearTimeout(timer);
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill("SIGTERM");
+        const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
+        await self.exited;
+        clearTimeout(timer);
+      }
+      // Something the child left behind may hold its pipes, which would keep the test from ending.
+      child.stdout?.destroy();
+      child.stderr?.destroy();
     },
   };
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (d) => (self.output += d));

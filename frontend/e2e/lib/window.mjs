@@ -124,6 +124,15 @@ export async function openWindow(
     },
     async close({ keepScreen = false } = {}) {
       window.inspector?.close();
+      // A command in front ends by itself, with what it started, when the program does.
+      const inner =
+        wrap.length > 0
+          ? (await window.processes()).find((p) => p.args.startsWith(command.at(wrap.length)))
+          : null;
+      if (inner) {
+        process.kill(inner.pid, "SIGTERM");
+        await until("the end of the program and its wrapper", () => galley.child.exitCode !== null);
+      }
       await galley.stop();
       if (!keepScreen && !display) await screen.close();
     },
