@@ -159,7 +159,7 @@ func (a *app) run() error {
 		// The page's own colour, so that nothing flashes before it is there.
 		BackgroundColour: options.NewRGB(0xfd, 0xfd, 0xfc),
 		AssetServer:      &assetserver.Options{Assets: dist, Middleware: a.backend.Middleware(nonce)},
-		Menu:             a.buildMenu(),
+		Menu:             a.buildMenu(nil),
 		Logger:           quietLogger{a.log},
 		// Everything louder quotes what the page sent.
 		LogLevel:                 wailsLogLevel,
@@ -260,21 +260,28 @@ func markdownFilters() []runtime.FileFilter {
 	}
 }
 
-// buildMenu makes the native menu bar. Its items send commands to the page and
-// bind no keys: on Linux GTK would take a key before the page sees it.
-func (a *app) buildMenu() *menu.Menu {
+// buildMenu makes the native menu bar, in the words of labels where they have
+// an item. Items send commands to the page and bind no keys: on Linux GTK would
+// take a key before the page sees it.
+func (a *app) buildMenu(labels map[string]api.MenuLabel) *menu.Menu {
+	words := func(id, fallback string) string {
+		if l, ok := labels[id]; ok && l.Label != "" {
+			return l.Label
+		}
+		return fallback
+	}
 	bar := menu.NewMenu()
 	a.menu = nil
 	for i, group := range api.MenuBar() {
 		a.menu = append(a.menu, menuPlace{group.ID, i, -1})
-		sub := bar.AddSubmenu(group.Label)
+		sub := bar.AddSubmenu(words(group.ID, group.Label))
 		for j, item := range group.Items {
 			if item.Command == "" {
 				sub.AddSeparator()
 				continue
 			}
 			a.menu = append(a.menu, menuPlace{item.Command, i, j})
-			sub.AddText(item.Label, nil, func(*menu.CallbackData) { a.backend.MenuInvoked(item.Command) })
+			sub.AddText(words(item.Command, item.Label), nil, func(*menu.CallbackData) { a.backend.MenuInvoked(item.Command) })
 		}
 	}
 	return bar
@@ -282,12 +289,13 @@ func (a *app) buildMenu() *menu.Menu {
 
 // relabel shows the menu in the page's words.
 func (a *app) relabel(labels []api.MenuLabel) {
-	if !menuIsRelabelled {
-		return
-	}
 	byID := map[string]api.MenuLabel{}
 	for _, l := range labels {
 		byID[l.ID] = l
+	}
+	if !menuIsRelabelled {
+		a.withWindow(func(ctx context.Context) { runtime.MenuSetApplicationMenu(ctx, a.buildMenu(byID)) })
+		return
 	}
 	for _, p := range a.menu {
 		if l, ok := byID[p.id]; ok {
