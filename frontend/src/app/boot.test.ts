@@ -78,6 +78,17 @@ describe("boot", () => {
     expect(editor().state.doc.toString()).toBe("Second.\n");
   });
 
+  it("names the document in the window's title, with a mark while it is unsaved", async () => {
+    const backend = await started({ files: { "/w/a\nb.md": "one\n" }, open: ["/w/a\nb.md"] });
+    await until(() => expect(backend.title()).toBe("a\ufffdb.md \u2013 Galley"));
+    typeText("Now: ");
+    await until(() => expect(backend.title()).toBe("\u25cf a\ufffdb.md \u2013 Galley"));
+    choose(backend, "file.save");
+    await until(() => expect(backend.title()).toBe("a\ufffdb.md \u2013 Galley"));
+    choose(backend, "file.close");
+    await until(() => expect(backend.title()).toBe("Galley"));
+  });
+
   it("saves by the menu, and says when", async () => {
     const backend = await started();
     typeText("Now: ");

@@ -3,7 +3,7 @@
 import { effect, signal } from "@preact/signals";
 import { h, render } from "preact";
 import { type Backend, createEvents, type Handlers } from "../backend";
-import { createDocuments } from "../document";
+import { createDocuments, type Tab } from "../document";
 import { language } from "../i18n";
 import {
   applyLook,
@@ -204,7 +204,9 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     void labelMenu(backend, platform.value);
   });
   effect(() => {
-    document.title = documents.current.value?.info.value.name ?? "Galley";
+    const title = titleOf(documents.current.value);
+    document.title = title;
+    backend.setTitle(title);
   });
 
   const workspace = backend.workspace
@@ -233,4 +235,14 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     root,
   );
   await assistant.rebind().catch((error: unknown) => console.error(error));
+}
+
+/** The window's title: the document in front, with a mark while it is unsaved. */
+function titleOf(tab: Tab | null): string {
+  if (tab === null) {
+    return "Galley";
+  }
+  // A name may hold a line break, a title bar may not.
+  const name = tab.info.value.name.replace(/\p{Cc}/gu, "\ufffd");
+  return `${tab.dirty.value ? "\u25cf " : ""}${name} \u2013 Galley`;
 }

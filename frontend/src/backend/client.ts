@@ -12,6 +12,8 @@ export interface Backend {
   readonly listen: (handler: (raw: unknown) => void) => () => void;
   /** What the clipboard holds as text. A page may not read it by itself everywhere. */
   readonly readClipboard: () => Promise<string>;
+  /** Sets the title of the native window. */
+  readonly setTitle: (title: string) => void;
   /** Fetches the text behind a document's `textUrl`. */
   readonly getText: (url: string, signal?: AbortSignal) => Promise<VersionedText>;
   /** Replaces the text behind a document's `textUrl`. */
@@ -26,6 +28,7 @@ interface Bound {
   readonly go?: { readonly api?: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
   readonly runtime?: {
     readonly ClipboardGetText?: () => Promise<string>;
+    readonly WindowSetTitle?: (title: string) => void;
     readonly EventsOn?: (name: string, handler: (...data: readonly unknown[]) => void) => () => void;
   };
 }
@@ -56,6 +59,7 @@ export function connectBackend(scope: object = window): Backend {
       }
       return read();
     },
+    setTitle: (title) => bound(scope).runtime?.WindowSetTitle?.(title),
     getText: (url, signal) => getText(url, signal),
     postText: (url, update, signal) => postText(url, update, signal),
   };

@@ -36,6 +36,8 @@ export interface FakeBackend extends Backend {
   readonly disk: FakeDocuments["disk"];
   readonly links: FakeDocuments["links"];
   readonly hasQuit: () => boolean;
+  /** The title of the window, as last set. */
+  readonly title: () => string;
   readonly textOf: (id: string) => string;
   /** The key the host holds; the page has no such call. */
   readonly keyOf: FakeSettings["keyOf"];
@@ -131,6 +133,7 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     });
   }
 
+  let title = "";
   return {
     documents: wrap("Documents", files.documents),
     workspace: wrap("Workspace", files.workspace),
@@ -141,6 +144,10 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
       return () => listeners.delete(handler);
     },
     readClipboard: async () => options.clipboard ?? "",
+    setTitle: (next) => {
+      title = next;
+    },
+    title: () => title,
     getText: (url) => files.getText(url),
     postText: (url, update) => files.postText(url, update),
     disk: files.disk,
