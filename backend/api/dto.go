@@ -36,6 +36,10 @@ type Document struct {
 	Head   int `json:"head"`
 	// Restored is set when the text came from a draft: its time; else 0.
 	RestoredAtMs int64 `json:"restoredAtMs"`
+	// Top is the start of the first line to show, in UTF-16 units.
+	Top int `json:"top"`
+	// Disk is how the file stands to the baseline: same, changed or missing.
+	Disk string `json:"disk"`
 }
 
 // DocumentsState is what a page gets when it attaches.
@@ -47,6 +51,8 @@ type DocumentsState struct {
 	Current string `json:"current"`
 	// Drafts are unsaved texts of an earlier start that wait for a decision.
 	Drafts []Draft `json:"drafts"`
+	// Layout is how the window's parts stood at the last start.
+	Layout Layout `json:"layout"`
 }
 
 // Draft is unsaved text that a crash left behind.
@@ -98,6 +104,9 @@ type SaveRequest struct {
 	Digest string `json:"digest"`
 	// Overwrite writes over a file that changed outside ("keep mine").
 	Overwrite bool `json:"overwrite"`
+	// DiskHash names the one outside change that may be written over, as the
+	// person saw it in a Comparison; "" for none.
+	DiskHash string `json:"diskHash"`
 }
 
 // SaveResult is a save that happened.

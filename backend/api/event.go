@@ -66,6 +66,11 @@ func Events() []EventRow {
 		{"page.attached", reflect.TypeFor[PageAttached](), page},
 		{"document.opened", reflect.TypeFor[DocumentOpened](), page},
 		{"workspace.opened", reflect.TypeFor[WorkspaceOpened](), page},
+		{"workspace.changed", reflect.TypeFor[WorkspaceChanged](), page},
+		{"document.disk_changed", reflect.TypeFor[DiskChanged](), page},
+		{"open.failed", reflect.TypeFor[OpenFailed](), page},
+		{"search.found", reflect.TypeFor[SearchFound](), page},
+		{"search.ended", reflect.TypeFor[SearchEnded](), page},
 		{"settings.changed", reflect.TypeFor[SettingsState](), page},
 	}
 }

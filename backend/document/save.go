@@ -19,6 +19,9 @@ type SaveRequest struct {
 	Digest          string
 	// Overwrite writes over a file that changed outside.
 	Overwrite bool
+	// DiskHash is the content hash of the one outside change that may be written
+	// over; "" for none.
+	DiskHash string
 }
 
 // Saved is a save that happened.

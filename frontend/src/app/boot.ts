@@ -175,6 +175,11 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
         settingsTab.front.value = false;
       }),
     "workspace.opened": (m) => files.setWorkspace(m.payload.workspace),
+    "workspace.changed": followed,
+    "document.disk_changed": followed,
+    "open.failed": followed,
+    "search.found": followed,
+    "search.ended": followed,
     "settings.changed": (m) => settings.accept(m.payload),
     "session.created": followed,
     "run.accepted": followed,

@@ -1,3 +1,6 @@
+import { createFakeDisk } from "./fake-disk";
+import { createFakeSearch } from "./fake-search";
+import { createFakeTree } from "./fake-tree";
 import { BackendError } from "./fault";
 import type {
   Change,
@@ -8,6 +11,7 @@ import type {
   Ending,
   EndingRun,
   EventType,
+  Layout,
   Listing,
   SaveRequest,
   SaveResult,
@@ -166,10 +170,11 @@ export function createFakeDocuments(config: Config): FakeDocuments {
   }
 
   const documents: DocumentsService = {
+    ...createFakeDisk(),
     Attach: async (): Promise<DocumentsState> => {
       page += 1;
       config.emit("page.attached", { page });
-      return { page, documents: [...open.values()].map(describe), current, drafts };
+      return { page, documents: [...open.values()].map(describe), current, drafts, layout: noLayout };
     },
     New: async () => describe(add("", "", null)),
     Open: async (path) => describe(openPath(path)),
@@ -255,6 +260,8 @@ export function createFakeDocuments(config: Config): FakeDocuments {
   }
 
   const workspace: WorkspaceService = {
+    ...createFakeTree(),
+    ...createFakeSearch(),
     Current: async () => (folder === "" ? { path: "", name: "" } : openFolder(folder)),
     OpenDialog: async () => {
       if (dialogs.folder === undefined) {
@@ -313,6 +320,15 @@ export function createFakeDocuments(config: Config): FakeDocuments {
   };
 }
 
+const noLayout: Layout = {
+  sidebar: true,
+  sidebarWidth: 0,
+  sidebarView: "files",
+  panel: false,
+  panelWidth: 0,
+  panelView: "",
+};
+
 function applyChange(doc: Open, change: Change): void {
   const inserted = change.endings.flatMap((run) => Array.from({ length: run.count }, () => run.ending));
   let text = "";
@@ -361,6 +377,8 @@ function describe(doc: Open): Document {
     anchor: doc.anchor,
     head: doc.head,
     restoredAtMs: doc.restoredAtMs,
+    top: 0,
+    disk: "same",
   };
 }
 

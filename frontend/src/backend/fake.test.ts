@@ -26,7 +26,7 @@ async function saveRequest(backend: FakeBackend, page: number, doc: Document): P
   const { text, version } = await backend.getText(doc.textUrl);
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
   const digest = [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
-  return { page, id: doc.id, version, length: text.length, digest, overwrite: false };
+  return { page, id: doc.id, version, length: text.length, digest, overwrite: false, diskHash: "" };
 }
 
 describe("fake documents", () => {

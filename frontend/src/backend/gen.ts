@@ -89,6 +89,17 @@ export interface AgentState {
   readonly proposals: readonly Proposal[];
 }
 
+export interface AppliedSet {
+  readonly set: ReviewedSet;
+  readonly documents: readonly DocumentEdits[];
+}
+
+export interface ApplySetRequest {
+  readonly page: number;
+  readonly id: string;
+  readonly ticked: readonly SetTicks[];
+}
+
 export interface AttemptWithdrawn {
   readonly step: number;
   readonly attempt: number;
@@ -128,6 +139,22 @@ export interface CloseRequested {
   readonly runs: readonly string[];
 }
 
+export interface Comparison {
+  readonly documentId: string;
+  readonly baseUrl: string;
+  readonly diskUrl: string;
+  readonly diskHash: string;
+  readonly diskEndings: readonly EndingRun[];
+  readonly missing: boolean;
+  readonly modifiedMs: number;
+}
+
+export interface CreateRequest {
+  readonly folder: string;
+  readonly name: string;
+  readonly isFolder: boolean;
+}
+
 export interface DecideRequest {
   readonly commandId: string;
   readonly proposalId: string;
@@ -137,6 +164,13 @@ export interface DecideRequest {
 
 export interface DecideResult {
   readonly state: string;
+}
+
+export interface DiskChanged {
+  readonly documentId: string;
+  readonly state: string;
+  readonly document: Document;
+  readonly atMs: number;
 }
 
 export interface Document {
@@ -156,10 +190,25 @@ export interface Document {
   readonly anchor: number;
   readonly head: number;
   readonly restoredAtMs: number;
+  readonly top: number;
+  readonly disk: string;
+}
+
+export interface DocumentEdits {
+  readonly id: string;
+  readonly version: number;
+  readonly edits: readonly Edit[];
 }
 
 export interface DocumentOpened {
   readonly document: Document;
+}
+
+export interface DocumentView {
+  readonly id: string;
+  readonly anchor: number;
+  readonly head: number;
+  readonly top: number;
 }
 
 export interface DocumentsState {
@@ -167,6 +216,7 @@ export interface DocumentsState {
   readonly documents: readonly Document[];
   readonly current: string;
   readonly drafts: readonly Draft[];
+  readonly layout: Layout;
 }
 
 export interface Draft {
@@ -213,6 +263,28 @@ export interface FaultInfo {
   readonly retryAfterMs: number;
 }
 
+export interface FileMatch {
+  readonly path: string;
+  readonly name: string;
+  readonly hits: readonly number[];
+  readonly recent: boolean;
+}
+
+export interface History {
+  readonly versions: readonly HistoryVersion[];
+  readonly folder: string;
+}
+
+export interface HistoryVersion {
+  readonly id: string;
+  readonly atMs: number;
+  readonly reason: string;
+  readonly bytes: number;
+  readonly textUrl: string;
+  readonly endings: readonly EndingRun[];
+  readonly length: number;
+}
+
 export interface Hunk {
   readonly id: string;
   readonly first: number;
@@ -231,6 +303,15 @@ export interface KeyState {
   readonly keyring: string;
   readonly storedAtMs: number;
   readonly path: string;
+}
+
+export interface Layout {
+  readonly sidebar: boolean;
+  readonly sidebarWidth: number;
+  readonly sidebarView: string;
+  readonly panel: boolean;
+  readonly panelWidth: number;
+  readonly panelView: string;
 }
 
 export interface Listing {
@@ -264,6 +345,23 @@ export interface MessageCommitted {
 export interface ModelRef {
   readonly providerId: string;
   readonly model: string;
+}
+
+export interface MoveRequest {
+  readonly from: string;
+  readonly to: string;
+  readonly keepLinks: boolean;
+}
+
+export interface MoveResult {
+  readonly moved: boolean;
+  readonly entry: Entry;
+  readonly set: ReviewedSet;
+}
+
+export interface OpenFailed {
+  readonly path: string;
+  readonly code: string;
 }
 
 export interface PageAttached {
@@ -339,6 +437,43 @@ export interface ProviderState {
   readonly problem: string;
 }
 
+export interface QuickOpenRequest {
+  readonly query: string;
+  readonly limit: number;
+}
+
+export interface QuickOpenResult {
+  readonly files: readonly FileMatch[];
+  readonly more: number;
+  readonly cut: boolean;
+}
+
+export interface Recent {
+  readonly files: readonly RecentFile[];
+  readonly workspaces: readonly WorkspaceInfo[];
+}
+
+export interface RecentFile {
+  readonly path: string;
+  readonly name: string;
+  readonly atMs: number;
+}
+
+export interface ReplaceRequest {
+  readonly search: SearchRequest;
+  readonly with: string;
+}
+
+export interface ReviewedSet {
+  readonly id: string;
+  readonly kind: string;
+  readonly from: string;
+  readonly to: string;
+  readonly state: string;
+  readonly files: readonly SetFile[];
+  readonly cut: boolean;
+}
+
 export interface RewriteRequest {
   readonly commandId: string;
   readonly documentId: string;
@@ -404,6 +539,7 @@ export interface SaveRequest {
   readonly length: number;
   readonly digest: string;
   readonly overwrite: boolean;
+  readonly diskHash: string;
 }
 
 export interface SaveResult {
@@ -413,6 +549,51 @@ export interface SaveResult {
   readonly written: boolean;
   readonly fallback: boolean;
   readonly recoveryPath: string;
+}
+
+export interface SearchEnded {
+  readonly id: string;
+  readonly code: string;
+  readonly searched: number;
+  readonly files: number;
+  readonly hits: number;
+  readonly pastLimit: number;
+  readonly tooLarge: number;
+  readonly unread: number;
+  readonly tooDeep: number;
+  readonly tookMs: number;
+}
+
+export interface SearchFile {
+  readonly path: string;
+  readonly name: string;
+  readonly unsaved: boolean;
+  readonly hits: readonly SearchHit[];
+  readonly more: number;
+}
+
+export interface SearchFound {
+  readonly id: string;
+  readonly files: readonly SearchFile[];
+}
+
+export interface SearchHit {
+  readonly from: number;
+  readonly to: number;
+  readonly line: number;
+  readonly before: string;
+  readonly match: string;
+  readonly after: string;
+}
+
+export interface SearchRequest {
+  readonly id: string;
+  readonly query: string;
+  readonly case: boolean;
+  readonly word: boolean;
+  readonly regexp: boolean;
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
 }
 
 export interface Session {
@@ -427,10 +608,34 @@ export interface Session {
   readonly archivedAtMs: number;
 }
 
+export interface SetEdit {
+  readonly from: number;
+  readonly to: number;
+  readonly insert: string;
+  readonly old: string;
+  readonly line: number;
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface SetFile {
+  readonly path: string;
+  readonly name: string;
+  readonly documentId: string;
+  readonly version: number;
+  readonly edits: readonly SetEdit[];
+  readonly problem: string;
+}
+
 export interface SetKeyRequest {
   readonly providerId: string;
   readonly key: string;
   readonly place: string;
+}
+
+export interface SetTicks {
+  readonly path: string;
+  readonly edits: readonly number[];
 }
 
 export interface Settings {
@@ -478,6 +683,18 @@ export interface Usage {
   readonly reasoning: number;
 }
 
+export interface ViewReport {
+  readonly page: number;
+  readonly layout: Layout;
+  readonly views: readonly DocumentView[];
+}
+
+export interface WorkspaceChanged {
+  readonly folders: readonly string[];
+  readonly all: boolean;
+  readonly gone: boolean;
+}
+
 export interface WorkspaceInfo {
   readonly path: string;
   readonly name: string;
@@ -510,6 +727,11 @@ export type BackendEvent =
   | { readonly type: "page.attached"; readonly payload: PageAttached }
   | { readonly type: "document.opened"; readonly payload: DocumentOpened }
   | { readonly type: "workspace.opened"; readonly payload: WorkspaceOpened }
+  | { readonly type: "workspace.changed"; readonly payload: WorkspaceChanged }
+  | { readonly type: "document.disk_changed"; readonly payload: DiskChanged }
+  | { readonly type: "open.failed"; readonly payload: OpenFailed }
+  | { readonly type: "search.found"; readonly payload: SearchFound }
+  | { readonly type: "search.ended"; readonly payload: SearchEnded }
   | { readonly type: "settings.changed"; readonly payload: SettingsState };
 
 export type EventType = BackendEvent["type"];
@@ -517,12 +739,16 @@ export type EventType = BackendEvent["type"];
 export interface DocumentsService {
   Attach(): Promise<DocumentsState>;
   Close(a1: number, a2: string, a3: boolean): Promise<void>;
+  Compare(a1: number, a2: string): Promise<Comparison>;
   DiscardDraft(a1: number, a2: string): Promise<void>;
+  History(a1: string): Promise<History>;
   New(): Promise<Document>;
   Open(a1: string): Promise<Document>;
   OpenDialog(): Promise<readonly Document[]>;
+  OpenRecent(a1: string): Promise<Document>;
   Quit(a1: number, a2: boolean): Promise<void>;
   Reload(a1: number, a2: string): Promise<Document>;
+  ReportView(a1: ViewReport): Promise<void>;
   RestoreDraft(a1: number, a2: string): Promise<Document>;
   Save(a1: SaveRequest): Promise<SaveResult>;
   SaveAs(a1: SaveRequest): Promise<SaveResult>;
@@ -531,11 +757,26 @@ export interface DocumentsService {
 }
 
 export interface WorkspaceService {
+  ApplySet(a1: ApplySetRequest): Promise<AppliedSet>;
+  CancelSearch(a1: string): Promise<void>;
+  Create(a1: CreateRequest): Promise<Entry>;
   Current(): Promise<WorkspaceInfo>;
+  DropSet(a1: string): Promise<void>;
+  Duplicate(a1: string): Promise<Entry>;
+  ForgetRecent(): Promise<void>;
   List(a1: string): Promise<Listing>;
+  Move(a1: MoveRequest): Promise<MoveResult>;
   OpenDialog(): Promise<WorkspaceInfo>;
   OpenLink(a1: string): Promise<void>;
+  OpenRecent(a1: string): Promise<WorkspaceInfo>;
   OpenSample(): Promise<WorkspaceInfo>;
+  PreviewReplace(a1: ReplaceRequest): Promise<ReviewedSet>;
+  QuickOpen(a1: QuickOpenRequest): Promise<QuickOpenResult>;
+  Recent(): Promise<Recent>;
+  Reveal(a1: string): Promise<void>;
+  Search(a1: SearchRequest): Promise<void>;
+  Trash(a1: string): Promise<void>;
+  UndoSet(a1: number, a2: string): Promise<AppliedSet>;
 }
 
 export interface AgentService {

@@ -267,7 +267,15 @@ export function createDocuments(config: DocumentsConfig): Documents {
       if (versionOf(tab.state()) !== version) {
         continue;
       }
-      return call({ page: page.peek(), id: tab.id, version, length: text.length, digest, overwrite });
+      return call({
+        page: page.peek(),
+        id: tab.id,
+        version,
+        length: text.length,
+        digest,
+        overwrite,
+        diskHash: "",
+      });
     }
   }
 
