@@ -22,6 +22,7 @@ const module = "galley/"
 var allowed = map[string][]string{
 	"fault":               {},
 	"text":                {"fault"},
+	"text/vectors":        {"text", "fault"},
 	"markdown":            {"text", "fault"},
 	"rpc":                 {"fault"},
 	"proc":                {"fault"},
