@@ -28,8 +28,15 @@ func TestMain(m *testing.M) {
 }
 
 // child writes args[2] to the file args[1] of the bench at args[0]; with
-// "kill", call number args[3] is its last, in mode args[4].
+// "kill", call number args[3] is its last, in mode args[4]; with "rounds" it
+// saves until that call.
 func child(what string, args []string) error {
+	switch what {
+	case "rounds":
+		return saveUntilKilled(args[0], args[1], args[2], args[3], args[4])
+	case "full":
+		return saveToFullDisk(args[0], args[1])
+	}
 	calls := filefault.New(workspace.OSCalls())
 	root, name, data := args[0], args[1], args[2]
 	g := workspace.NewGrantsOn(calls)
