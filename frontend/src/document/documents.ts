@@ -1,4 +1,4 @@
-import type { Extension } from "@codemirror/state";
+import type { Extension, Transaction, TransactionSpec } from "@codemirror/state";
 import { EditorSelection, EditorState } from "@codemirror/state";
 import type { EditorView, ViewUpdate } from "@codemirror/view";
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
@@ -83,6 +83,16 @@ export interface Documents {
   readonly discardDraft: (id: string) => Promise<void>;
   /** Resolves with the version when the host has everything of a document. */
   readonly flush: (id: string) => Promise<number>;
+  /**
+   * Makes a transaction in a document, also one that is not in front: its
+   * stored state takes it, with its own undo history, and the host hears of it.
+   */
+  readonly change: (id: string, spec: TransactionSpec) => void;
+  /**
+   * Calls `handler` for each transaction that changes the text of a document,
+   * in front or not, in order; the result takes it off.
+   */
+  readonly watch: (handler: (tab: Tab, tr: Transaction) => void) => () => void;
   /** To be called by the view for each update. */
   readonly handleUpdate: (update: ViewUpdate) => void;
 }
@@ -102,6 +112,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
   const drafts = signal<readonly Draft[]>([]);
   const revision = signal(0);
   const page = signal(0);
+  const watchers = new Set<(tab: Tab, tr: Transaction) => void>();
 
   function find(id: string): OwnTab {
     const tab = tabs.value.find((t) => t.id === id);
@@ -153,6 +164,17 @@ export function createDocuments(config: DocumentsConfig): Documents {
     };
     tabs.value = [...tabs.value, tab];
     return tab;
+  }
+
+  /** Marks and sends what a transaction changed in the text of a document. */
+  function record(tab: OwnTab, tr: Transaction): void {
+    if (tr.docChanged) {
+      tab.dirty.value = true;
+      tab.sync.add({ edits: editsOf(tr.changes), endings: insertedEndings(tr) });
+      for (const watcher of [...watchers]) {
+        watcher(tab, tr);
+      }
+    }
   }
 
   function makeState(info: Document, text: string, version: number): EditorState {
@@ -340,16 +362,27 @@ export function createDocuments(config: DocumentsConfig): Documents {
       drafts.value = drafts.value.filter((d) => d.id !== id);
     },
     flush: (id) => find(id).sync.flush(),
+    change: (id, spec) => {
+      const tab = find(id);
+      if (current.peek() === tab) {
+        view.dispatch(spec);
+        return;
+      }
+      const tr = tab.stored.update(spec);
+      tab.stored = tr.state;
+      record(tab, tr);
+    },
+    watch: (handler) => {
+      watchers.add(handler);
+      return () => watchers.delete(handler);
+    },
     handleUpdate: (update) => {
       const tab = current.peek();
       if (tab === null) {
         return;
       }
       for (const tr of update.transactions) {
-        if (tr.docChanged) {
-          tab.dirty.value = true;
-          tab.sync.add({ edits: editsOf(tr.changes), endings: insertedEndings(tr) });
-        }
+        record(tab, tr);
       }
       if (update.docChanged || update.selectionSet) {
         revision.value += 1;

@@ -8,6 +8,14 @@ export { Icon, mountSprite } from "./icon";
 export { gtkKey, keyLabel, keysOn, type Platform, platformOf } from "./keys";
 export { createLayout, focusPart, type Layout } from "./layout";
 export { Notice } from "./notice";
+export {
+  type EditsByPath,
+  reviewSet,
+  type SetView,
+  tickEdit,
+  tickFile,
+  ticksOf,
+} from "./set-model";
 export { createSettings, type SettingsStore } from "./settings-store";
 export { Plate } from "./start";
 export type { StatusView } from "./status";

@@ -1,0 +1,90 @@
+/** A reviewed set as it is shown: what is ticked, what was changed since, how it stands. */
+
+import type { BackendError, ReviewedSet, SetTicks } from "../backend";
+
+/** How a set stands. `applied` and `undone` are the end of its review. */
+export type SetStatus = "review" | "applying" | "applied" | "undoing" | "undone";
+
+/** Indices of edits, by the path of their file. */
+export type EditsByPath = ReadonlyMap<string, ReadonlySet<number>>;
+
+/** What came of applying or undoing, in numbers. */
+export interface SetReceipt {
+  readonly edits: number;
+  readonly files: number;
+  /** Edits that gave way to what was typed while the set was applied. */
+  readonly gaveWay: number;
+}
+
+/** Why a set was not applied or not undone; nothing was changed then. */
+export interface SetRefusal {
+  readonly error: BackendError;
+  readonly undoing: boolean;
+}
+
+/** A set under review or at its end. */
+export interface SetView {
+  readonly set: ReviewedSet;
+  readonly status: SetStatus;
+  /** The edits that the person took the tick from. */
+  readonly unticked: EditsByPath;
+  /** The edits whose text was changed since the preview: they cannot be ticked. */
+  readonly changed: EditsByPath;
+  /** The paths of documents whose part was taken back by their own undo. */
+  readonly takenBack: ReadonlySet<string>;
+  readonly refusal: SetRefusal | null;
+  readonly receipt: SetReceipt | null;
+}
+
+/** Starts the review of a set: everything is ticked that can be. */
+export function reviewSet(set: ReviewedSet, changed: EditsByPath): SetView {
+  return {
+    set,
+    status: "review",
+    unticked: new Map(),
+    changed,
+    takenBack: new Set(),
+    refusal: null,
+    receipt: null,
+  };
+}
+
+/** Whether an edit is ticked. */
+export function isTicked(view: SetView, path: string, edit: number): boolean {
+  return view.unticked.get(path)?.has(edit) !== true && view.changed.get(path)?.has(edit) !== true;
+}
+
+/** The ticked edits of each file that has one. Files with a problem have none. */
+export function ticksOf(view: SetView): readonly SetTicks[] {
+  return view.set.files.flatMap((file) => {
+    const edits =
+      file.problem === "" ? [...file.edits.keys()].filter((i) => isTicked(view, file.path, i)) : [];
+    return edits.length === 0 ? [] : [{ path: file.path, edits }];
+  });
+}
+
+/** How a file's own tick stands. */
+export function fileTick(view: SetView, path: string): "all" | "some" | "none" {
+  const file = view.set.files.find((f) => f.path === path);
+  const total = file?.edits.length ?? 0;
+  const off = new Set([...(view.unticked.get(path) ?? []), ...(view.changed.get(path) ?? [])]).size;
+  return total === 0 || off === total ? "none" : off === 0 ? "all" : "some";
+}
+
+/** Ticks or unticks one edit. */
+export function tickEdit(view: SetView, path: string, edit: number, on: boolean): SetView {
+  const off = new Set(view.unticked.get(path));
+  if (on) {
+    off.delete(edit);
+  } else {
+    off.add(edit);
+  }
+  return { ...view, unticked: new Map(view.unticked).set(path, off) };
+}
+
+/** Ticks or unticks all edits of a file. */
+export function tickFile(view: SetView, path: string, on: boolean): SetView {
+  const file = view.set.files.find((f) => f.path === path);
+  const off = new Set(on ? [] : (file?.edits.keys() ?? []));
+  return { ...view, unticked: new Map(view.unticked).set(path, off) };
+}
