@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Ending, EndingRun } from "../text";
 import { breakCount, joinEndings, majorityEnding, writeEndings } from "../text";
-import { readVectors } from "../text/vectors.testing";
+import { isOwnCorpus, readVectors } from "../text/vectors.testing";
 import { endings, endingsOf, insertedEndings, setEndings } from "./endings";
 
 /** A state one dispatches to, with real history. */
@@ -121,7 +121,7 @@ describe("fidelity vectors, through real transactions and history", () => {
   const rows = fit.filter((row) => isPlayable(row.steps ?? []));
 
   test("nearly all can be played by one history", () => {
-    expect(fit.length - rows.length).toBeLessThan(3);
+    expect(fit.length - rows.length).toBeLessThan(isOwnCorpus ? 3 : fit.length / 10);
   });
 
   for (const row of rows) {

@@ -12,7 +12,7 @@ import {
   stepEndings,
   writeEndings,
 } from "./index";
-import { readVectors } from "./vectors.testing";
+import { isOwnCorpus, readVectors } from "./vectors.testing";
 
 type Packed = string | { readonly repeat: readonly (readonly [string, number])[] };
 
@@ -80,7 +80,7 @@ function insertOf(edit: VectorEdit): Edit {
 describe("fidelity vectors, at the level of text", () => {
   const rows = readVectors<Row>("fidelity.json").filter((row) => row.open.editable);
 
-  test("there are hundreds", () => expect(rows.length).toBeGreaterThan(200));
+  test("there are enough", () => expect(rows.length).toBeGreaterThan(isOwnCorpus ? 200 : 0));
 
   for (const row of rows) {
     test(row.id, () => {
