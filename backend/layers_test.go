@@ -49,7 +49,9 @@ var allowed = map[string][]string{
 	"api": {
 		"agent/host", "agent/core", "agent/wire", "document", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
 	},
-	"api/tsgen": {"api", "agent/core", "text", "fault"},
+	"bench":      {},
+	"bench/save": {"bench", "document", "workspace", "text", "fault"},
+	"api/tsgen":  {"api", "agent/core", "text", "fault"},
 }
 
 // homes gives each third-party module its one home; main is "".
