@@ -29,6 +29,8 @@ type Calls interface {
 // stay inside and refuses every other way out, as os.Root does. Names are
 // relative to it.
 type Dir interface {
+	Tree
+
 	// Open opens a file with the flags of package os.
 	Open(name string, flag int, perm fs.FileMode) (Handle, error)
 	// OpenDir opens a folder inside as a Dir of its own.
@@ -39,6 +41,12 @@ type Dir interface {
 	Readlink(name string) (string, error)
 	// Rename replaces to when it exists.
 	Rename(from, to string) error
+	// RenameNew is Rename that fails with fs.ErrExist when to exists.
+	RenameNew(from, to string) error
+	// Exchange makes each of two names stand for what the other one did, at
+	// once. Names are of the folder itself. RenameNew and Exchange fail with
+	// errors.ErrUnsupported where the system or the medium has no such call.
+	Exchange(a, b string) error
 	Remove(name string) error
 	// List returns the entries of the folder itself in no order.
 	List() ([]fs.DirEntry, error)

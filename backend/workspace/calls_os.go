@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,6 +47,8 @@ func (d osDir) Stat(name string) (fs.FileInfo, error)  { return d.root.Stat(name
 func (d osDir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 func (d osDir) Readlink(name string) (string, error)   { return d.root.Readlink(name) }
 func (d osDir) Rename(from, to string) error           { return renameIn(d.root, from, to) }
+func (d osDir) RenameNew(from, to string) error        { return d.withFolder(from, to, renameNew) }
+func (d osDir) Exchange(a, b string) error             { return d.withFolder(a, b, exchange) }
 func (d osDir) Remove(name string) error               { return d.root.Remove(name) }
 func (d osDir) Close() error                           { return d.root.Close() }
 
@@ -65,6 +68,23 @@ func (d osDir) Sync() error {
 	}
 	defer letGo(f)
 	return syncFolder(f)
+}
+
+// withFolder makes a call on two names of the folder itself, which os.Root does
+// not offer.
+func (d osDir) withFolder(a, b string, call func(folder *os.File, a, b string) error) error {
+	if filepath.Base(a) != a || filepath.Base(b) != b {
+		return &os.LinkError{Op: "rename", Old: a, New: b, Err: errors.ErrUnsupported}
+	}
+	f, err := d.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer letGo(f)
+	if err := call(f, a, b); err != nil {
+		return &os.LinkError{Op: "rename", Old: a, New: b, Err: err}
+	}
+	return nil
 }
 
 type osHandle struct{ f *os.File }

@@ -117,10 +117,23 @@ func sweepEntry(calls Calls, dir Dir, recoveryDir, id string, files []string) (L
 		removeAll(dir, newName, id+".json")
 		return Leftover{}, false
 	}
-	sweepTemp(calls, e)
+	hash, exists, err := hashFile(calls, e.Path)
+	inPlace := err == nil && exists && hash == e.Hash
+	theirs := ""
+	if inPlace && e.BaseHash != e.Hash {
+		theirs = rescue(calls, dir, e, id, oldName)
+	}
+	sweepTemp(calls, e, theirs)
 	l := Leftover{ID: id, Path: e.Path, AtMs: e.AtMs, NewHash: e.Hash, State: Missing}
 	if newName != "" {
 		l.New = filepath.Join(recoveryDir, newName)
+	}
+	if theirs != "" {
+		l.State, l.Old = Changed, filepath.Join(recoveryDir, theirs)
+		if theirs == unrescued {
+			l.Old = filepath.Join(e.Folder, e.Temp)
+		}
+		return l, true
 	}
 	if oldName != "" {
 		if hash, _, err := hashIn(dir, oldName); err == nil && hash != e.BaseHash {
@@ -131,10 +144,9 @@ func sweepEntry(calls Calls, dir Dir, recoveryDir, id string, files []string) (L
 			l.Old = filepath.Join(recoveryDir, oldName)
 		}
 	}
-	hash, exists, err := hashFile(calls, e.Path)
 	switch {
 	case err != nil:
-	case exists && hash == e.Hash:
+	case inPlace:
 		removeAll(dir, id+".json", newName)
 		return Leftover{}, false
 	case hash == e.BaseHash:
@@ -218,21 +230,68 @@ func readEntry(dir Dir, id string) (entry, bool) {
 	return e, true
 }
 
-// sweepTemp removes the temporary file that an entry names. The folder may
-// have become another since: only a file with a name of ours is touched, and
-// one that cannot be removed is no reason to bother the person.
-func sweepTemp(calls Calls, e entry) {
-	if _, ours := tempOwner(e.Temp); !ours {
-		return
-	}
-	dir, err := calls.OpenDir(e.Folder)
-	if err != nil {
+// sweepTemp removes the temporary file that an entry names, except when theirs
+// could not be copied from it. The folder may have become another since: only a
+// file with a name of ours is touched, and one that cannot be removed is no
+// reason to bother the person.
+func sweepTemp(calls Calls, e entry, theirs string) {
+	dir, ok := tempFolder(calls, e)
+	if !ok {
 		return
 	}
 	defer letGo(dir)
-	if info, err := dir.Lstat(e.Temp); err == nil && info.Mode().IsRegular() {
+	if info, err := dir.Lstat(e.Temp); err == nil && info.Mode().IsRegular() && theirs != unrescued {
 		_ = dir.Remove(e.Temp)
 	}
+}
+
+// unrescued stands for a copy that could not be made.
+const unrescued = "."
+
+// rescue looks at what lies under the temporary name after the exchange: when
+// it is not the file that was compared, something else wrote it in the very
+// moment of the save, and the process died before it could give it back. Its
+// copy becomes the old one of the entry, whose name is returned; "" for none.
+func rescue(calls Calls, dir Dir, e entry, id, oldName string) string {
+	from, ok := tempFolder(calls, e)
+	if !ok {
+		return ""
+	}
+	defer letGo(from)
+	h, info, err := openFile(from, e.Temp, os.O_RDONLY, true)
+	if isGone(err) && oldName != "" {
+		// It was copied by an earlier sweep.
+		if hash, _, err := hashIn(dir, oldName); err == nil && hash != e.BaseHash {
+			return oldName
+		}
+		return ""
+	}
+	if err != nil {
+		return ""
+	}
+	defer letGo(h)
+	data, err := readAll(h, info, math.MaxInt64)
+	if err != nil {
+		return unrescued
+	}
+	if hash := hashOf(data); hash == e.BaseHash || hash == e.Hash {
+		return ""
+	}
+	name := id + oldMark + shortExt(e.Path)
+	removeAll(dir, oldName)
+	if create(dir, name, data) != nil || dir.Sync() != nil {
+		return unrescued
+	}
+	return name
+}
+
+// tempFolder opens the folder of an entry's temporary file.
+func tempFolder(calls Calls, e entry) (Dir, bool) {
+	if _, ours := tempOwner(e.Temp); !ours {
+		return nil, false
+	}
+	dir, err := calls.OpenDir(e.Folder)
+	return dir, err == nil
 }
 
 // hashFile hashes the file that a path leads to; "" when there is none.

@@ -17,6 +17,12 @@ type WriteOptions struct {
 	Base Stat
 	// Overwrite replaces the file whatever it holds by now.
 	Overwrite bool
+	// Keep is given the bytes that are to be replaced, before anything is
+	// touched, so that they can be kept; and with Overwrite those that
+	// something else wrote in the very moment of the write. Its error ends the
+	// write with the file as it was. It is not called for a file that is new
+	// or holds the new bytes already. nil keeps nothing.
+	Keep func(old []byte) error
 	// RecoveryDir is the folder for recovery copies, made when missing. It
 	// lies outside of every workspace.
 	RecoveryDir string
@@ -61,6 +67,11 @@ func (t Target) Write(data []byte, o WriteOptions) (WriteResult, error) {
 	if err := w.compare(); err != nil {
 		return WriteResult{}, err
 	}
+	if w.old != nil {
+		if err := w.keep(w.oldData); err != nil {
+			return WriteResult{}, err
+		}
+	}
 	temp := tempName()
 	w.journal, err = openJournal(t.calls, o.RecoveryDir, entry{
 		Path: t.place.path, Folder: s.folder, Temp: temp, BaseHash: w.oldHash, Hash: w.hash,
@@ -86,6 +97,11 @@ type writing struct {
 	oldInfo fs.FileInfo
 	oldData []byte
 	oldHash string
+
+	// newInfo is the temporary file that is to stand in the old one's place.
+	newInfo fs.FileInfo
+	// unswept says that the temporary name could not be removed.
+	unswept bool
 }
 
 // release closes the old file when it still is open.
@@ -141,7 +157,9 @@ func (w *writing) run(temp string) (WriteResult, error) {
 		st, err := w.replace(temp)
 		switch {
 		case err == nil:
-			w.journal.drop()
+			if !w.unswept { // else the entry names it for Sweep
+				w.journal.drop()
+			}
 			return WriteResult{Stat: st}, nil
 		case errors.Is(err, errFolderTakesNone) && w.old != nil:
 			// In place, then, as a file of several names.
@@ -168,7 +186,9 @@ func (w *writing) stop(err error) (WriteResult, error) {
 	err = w.fail(w.spot.folder, err)
 	switch fault.CodeOf(err) {
 	case fault.ChangedOnDisk, fault.NotAFile, fault.OutsideWorkspace:
-		w.journal.discard()
+		if !w.unswept { // else the entry names what is left for Sweep
+			w.journal.discard()
+		}
 		return WriteResult{}, err
 	default:
 		return WriteResult{RecoveryPath: w.journal.keep()}, err
@@ -195,7 +215,7 @@ func (w *writing) replace(temp string) (st Stat, err error) {
 	}
 	h, err := w.spot.dir.Open(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	defer func() {
-		if err != nil {
+		if err != nil && !w.unswept {
 			// Also after an open that failed: on a network it can have made
 			// the file. When this fails too, the journal names it for Sweep.
 			_ = w.spot.dir.Remove(temp)
@@ -214,7 +234,7 @@ func (w *writing) replace(temp string) (st Stat, err error) {
 	if err := w.recheck(); err != nil {
 		return Stat{}, err
 	}
-	err = w.spot.dir.Rename(temp, w.spot.base)
+	err = w.place(temp)
 	if errors.Is(err, fs.ErrPermission) {
 		// A folder with the sticky bit takes new files, but none over another
 		// person's.
@@ -245,6 +265,7 @@ func (w *writing) fill(h Handle) (Stat, error) {
 		if err != nil {
 			return Stat{}, err
 		}
+		w.newInfo = info
 		st := statOf(info)
 		st.Hash = w.hash
 		return st, nil
@@ -272,8 +293,7 @@ func (w *writing) recheck() error {
 		return nil
 	case w.old == nil:
 		return failure(fault.Exists, w.op, w.path, nil)
-	case !os.SameFile(info, w.oldInfo), info.Size() != w.oldInfo.Size(),
-		!info.ModTime().Equal(w.oldInfo.ModTime()):
+	case !os.SameFile(info, w.oldInfo), info.Size() != w.oldInfo.Size(), !info.ModTime().Equal(w.oldInfo.ModTime()):
 		return failure(fault.ChangedOnDisk, w.op, w.path, nil)
 	}
 	return nil
@@ -284,6 +304,9 @@ func (w *writing) recheck() error {
 // are put back when the write fails.
 func (w *writing) overwrite() (st Stat, kept string, err error) {
 	if err := w.recheck(); err != nil {
+		return Stat{}, "", err
+	}
+	if err := w.renew(); err != nil {
 		return Stat{}, "", err
 	}
 	kept, err = w.journal.keepOld(w.oldData)

@@ -203,6 +203,14 @@ func (d *dir) Rename(from, to string) error {
 	return d.c.spoil("rename", nil, func() error { return d.d.Rename(from, to) })
 }
 
+func (d *dir) RenameNew(from, to string) error {
+	return d.c.spoil("rename", nil, func() error { return d.d.RenameNew(from, to) })
+}
+
+func (d *dir) Exchange(a, b string) error {
+	return d.c.spoil("rename", nil, func() error { return d.d.Exchange(a, b) })
+}
+
 func (d *dir) Remove(name string) error {
 	return d.c.spoil("remove", nil, func() error { return d.d.Remove(name) })
 }
