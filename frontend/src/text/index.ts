@@ -1,3 +1,4 @@
+export { diffEdits, diffTexts, diffWords } from "./diff";
 export type { Edit, Sliceable } from "./edit";
 export {
   applyEdits,
@@ -21,3 +22,12 @@ export {
 } from "./lineending";
 export type { ChangedRange } from "./map";
 export { isTouched, mapEdit, mapPatch, mapPosition, reduceRanges } from "./map";
+export type { Choice, Choices, Chunk } from "./merge";
+export {
+  chunkText,
+  isConflict,
+  isPartlyTaken,
+  mergedEndings,
+  mergedText,
+  mergeTexts,
+} from "./merge";
