@@ -7,6 +7,8 @@ export interface Layout {
   /** Null while it is the one of the style sheet. */
   readonly sidebarWidth: Signal<number | null>;
   readonly panelWidth: Signal<number | null>;
+  /** The sidebar's width while it shows the search, which needs more. */
+  readonly searchWidth: Signal<number | null>;
   readonly paletteOpen: Signal<boolean>;
   /** The id of the sidebar's view. */
   readonly sideView: Signal<string>;
@@ -15,6 +17,7 @@ export interface Layout {
 /** The widths a person may draw a side part to, in CSS pixels. */
 export const widths = {
   sidebar: { usual: 248, min: 200, max: 420 },
+  search: { usual: 400, min: 280, max: 640 },
   panel: { usual: 384, min: 320, max: 560 },
 } as const;
 
@@ -25,6 +28,7 @@ export function createLayout(): Layout {
     panelOpen: signal(false),
     sidebarWidth: signal<number | null>(null),
     panelWidth: signal<number | null>(null),
+    searchWidth: signal<number | null>(null),
     paletteOpen: signal(false),
     sideView: signal("files"),
   };
@@ -36,7 +40,7 @@ const parts = ["strip", "sidebar", "text", "panel", "status"] as const;
 /**
  * Moves the focus to the next part of the window (`step` 1) or the one before
  * (−1). Within a part the element in the tab order gets it: the current tab,
- * the current row of the tree, the text.
+ * the current row of the tree, the text, or what is marked with `data-focus`.
  */
 export function focusPart(document: Document, step: 1 | -1): void {
   const shown = parts.flatMap((name) => document.querySelector<HTMLElement>(`[data-part="${name}"]`) ?? []);
@@ -48,9 +52,11 @@ export function focusPart(document: Document, step: 1 | -1): void {
       continue;
     }
     const target =
+      // The sidebar's own tabs come after what they show.
       part.querySelector<HTMLElement>(
-        '[contenteditable="true"], [role="tab"][tabindex="0"], [role="treeitem"][tabindex="0"]',
+        '[contenteditable="true"], [role="treeitem"][tabindex="0"], [data-focus]',
       ) ??
+      part.querySelector<HTMLElement>('[role="tab"][tabindex="0"]') ??
       part.querySelector<HTMLElement>('button:not([disabled]), input, select, [tabindex="0"]') ??
       part;
     target.focus();

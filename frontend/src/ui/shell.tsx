@@ -12,6 +12,8 @@ export interface ShellProps {
   readonly sidebar: ComponentChildren | null;
   /** The sidebar cannot be shut: there is no other way to what it holds. */
   readonly keepSidebar: boolean;
+  /** The sidebar shows something that needs more room than the tree. */
+  readonly wideSidebar?: boolean;
   /** The tabs. */
   readonly strip: ComponentChildren;
   /** Notices above the text. */
@@ -30,6 +32,7 @@ export function Shell({
   layout,
   sidebar,
   keepSidebar,
+  wideSidebar = false,
   strip,
   above,
   children,
@@ -39,25 +42,22 @@ export function Shell({
 }: ShellProps) {
   const sidebarShown = sidebar !== null && (keepSidebar || layout.sidebarOpen.value);
   const panelShown = panel !== null && layout.panelOpen.value;
+  const sidebarWidth = wideSidebar ? layout.searchWidth : layout.sidebarWidth;
   useNarrow(layout);
   return (
     <div class="win">
       {sidebarShown && (
         <nav
-          class="side"
+          class={`side${wideSidebar ? " is-wide" : ""}`}
           data-part="sidebar"
           aria-label={t("window.sidebar")}
-          style={
-            layout.sidebarWidth.value === null
-              ? undefined
-              : { "--side-now": `${layout.sidebarWidth.value}px` }
-          }
+          style={sidebarWidth.value === null ? undefined : { "--side-now": `${sidebarWidth.value}px` }}
         >
           {sidebar}
           <Splitter
             label={t("window.sidebarWidth")}
-            width={layout.sidebarWidth}
-            limits={widths.sidebar}
+            width={sidebarWidth}
+            limits={wideSidebar ? widths.search : widths.sidebar}
             grows={1}
           />
         </nav>

@@ -9,6 +9,7 @@ import { Icon } from "./icon";
 import type { Layout } from "./layout";
 import { isModalOpen } from "./modal";
 import { Palette } from "./palette";
+import { rovingIndex } from "./roving";
 import { SettingsNav, SettingsPage, type SettingsSection } from "./settings";
 import type { SettingsStore } from "./settings-store";
 import { Shell } from "./shell";
@@ -76,11 +77,24 @@ export interface Slots {
   readonly above: Signal<(() => ComponentChildren) | null>;
   /** What is being done, for the start of the status bar; "" for nothing. */
   readonly run: Signal<string>;
+  /** The sidebar's search; null while there is none. */
+  readonly search: Signal<(() => ComponentChildren) | null>;
+  /** What stands in place of the tree, as the review of a move does; its answer is null for nothing. */
+  readonly cover: Signal<(() => ComponentChildren) | null>;
+  /** What stands below the tree, as the receipt of a move does. */
+  readonly below: Signal<(() => ComponentChildren) | null>;
 }
 
 /** Makes empty slots. */
 export function createSlots(): Slots {
-  return { panel: signal(null), above: signal(null), run: signal("") };
+  return {
+    panel: signal(null),
+    above: signal(null),
+    run: signal(""),
+    search: signal(null),
+    cover: signal(null),
+    below: signal(null),
+  };
 }
 
 /** Everything the window shows. */
@@ -128,6 +142,7 @@ function Whole({ model }: { readonly model: WindowModel }) {
         layout={layout}
         sidebar={first ? null : <Sidebar model={model} settingsFront={settingsFront} />}
         keepSidebar={settingsFront}
+        wideSidebar={!settingsFront && (isSearchShown(model) || isCovered(model))}
         strip={<Strip model={model} settingsFront={settingsFront} />}
         above={settingsFront ? null : slots.above.value?.()}
         panel={first || settingsFront ? null : (slots.panel.value?.() ?? null)}
@@ -221,66 +236,128 @@ function Sidebar({ model, settingsFront }: { readonly model: WindowModel; readon
           }}
         />
       ) : (
+        <SideViews model={model} />
+      )}
+    </>
+  );
+}
+
+function isSearchShown({ layout, slots }: WindowModel): boolean {
+  return slots.search.value !== null && layout.sideView.value === "search";
+}
+
+function isCovered({ slots }: WindowModel): boolean {
+  return (slots.cover.value?.() ?? null) !== null;
+}
+
+/** The sidebar's views under their tabs, one at a time. */
+function SideViews({ model }: { readonly model: WindowModel }) {
+  const { layout, slots, board } = model;
+  const tabs = useRef<HTMLDivElement>(null);
+  const search = isSearchShown(model);
+  const views = [
+    { id: "files", label: t("tree.files"), shown: !search },
+    ...(slots.search.value === null ? [] : [{ id: "search", label: t("search.tab"), shown: search }]),
+  ];
+  const onKeyDown = (event: KeyboardEvent, index: number): void => {
+    const to = rovingIndex(event.key, index, views.length, "horizontal", true);
+    const next = views[to];
+    if (next !== undefined && to !== index) {
+      event.preventDefault();
+      layout.sideView.value = next.id;
+      tabs.current?.querySelectorAll<HTMLElement>("[role=tab]")[to]?.focus();
+    }
+  };
+  return (
+    <>
+      <div class="seg" role="tablist" aria-label={t("window.sidebar")} ref={tabs}>
+        {views.map(({ id, label, shown }, index) => (
+          <button
+            type="button"
+            role="tab"
+            key={id}
+            aria-selected={shown}
+            aria-controls={shown ? `side-${id}` : undefined}
+            tabIndex={shown ? 0 : -1}
+            onClick={() => {
+              layout.sideView.value = id;
+            }}
+            onKeyDown={(event) => onKeyDown(event, index)}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      {search ? (
+        <div class="side-view" role="tabpanel" id="side-search" aria-label={t("search.tab")}>
+          {slots.search.value?.()}
+        </div>
+      ) : (
         <Files model={model} />
+      )}
+      {/* The search and a review have their own foot. */}
+      {!search && !isCovered(model) && (
+        <div class="side-foot">
+          <button
+            type="button"
+            class="ib"
+            aria-label={t("window.settings")}
+            title={t("window.settings")}
+            onClick={() => board.run("app.settings")}
+          >
+            <Icon name="settings" />
+          </button>
+        </div>
       )}
     </>
   );
 }
 
 function Files({ model }: { readonly model: WindowModel }) {
-  const { workspace, documents, board, tree } = model;
+  const { workspace, documents, board, tree, slots } = model;
   const { path, name } = workspace.value;
   const tabs = documents.tabs.value;
   const current = tabs.find((tab) => tab.id === documents.current.value)?.path ?? "";
   const unsaved = new Set(tabs.filter((tab) => tab.dirty).map((tab) => tab.path));
   useEffect(() => tree.reveal(current), [tree, path, current]);
-  return (
-    <>
-      <div class="seg" role="tablist">
-        <button type="button" role="tab" aria-selected={true} aria-controls="side-files">
-          {t("tree.files")}
-        </button>
-      </div>
+  const cover = slots.cover.value?.() ?? null;
+  if (cover !== null) {
+    return (
       <div class="side-view" role="tabpanel" id="side-files" aria-label={t("tree.files")}>
-        <div class="side-head">
-          <span class="grow clip" title={path || undefined}>
-            {name || t("tree.noFolder.title")}
-          </span>
-          <button
-            type="button"
-            class="ib sm"
-            aria-label={t("tree.newDocument")}
-            title={t("tree.newDocument")}
-            onClick={() => board.run("file.new")}
-          >
-            <Icon name="plus" />
-          </button>
-        </div>
-        <div class="side-body scrolls">
-          {path === "" ? (
-            <div class="empty">
-              <span>{t("tree.noFolder.text")}</span>
-              <button type="button" class="btn" onClick={() => board.run("file.openFolder")}>
-                {t("start.openFolder")}
-              </button>
-            </div>
-          ) : (
-            <TreeView tree={tree} label={name} current={current} unsaved={unsaved} onOpen={documents.open} />
-          )}
-        </div>
+        {cover}
       </div>
-      <div class="side-foot">
+    );
+  }
+  return (
+    <div class="side-view" role="tabpanel" id="side-files" aria-label={t("tree.files")}>
+      <div class="side-head">
+        <span class="grow clip" title={path || undefined}>
+          {name || t("tree.noFolder.title")}
+        </span>
         <button
           type="button"
-          class="ib"
-          aria-label={t("window.settings")}
-          title={t("window.settings")}
-          onClick={() => board.run("app.settings")}
+          class="ib sm"
+          aria-label={t("tree.newDocument")}
+          title={t("tree.newDocument")}
+          onClick={() => board.run("file.new")}
         >
-          <Icon name="settings" />
+          <Icon name="plus" />
         </button>
       </div>
-    </>
+      <div class="side-body scrolls">
+        {path === "" ? (
+          <div class="empty">
+            <span>{t("tree.noFolder.text")}</span>
+            <button type="button" class="btn" onClick={() => board.run("file.openFolder")}>
+              {t("start.openFolder")}
+            </button>
+          </div>
+        ) : (
+          <TreeView tree={tree} label={name} current={current} unsaved={unsaved} onOpen={documents.open} />
+        )}
+      </div>
+      {slots.below.value?.()}
+    </div>
   );
 }
 
