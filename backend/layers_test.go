@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"workspace":           {"text", "fault"},
 	"workspace/filefault": {"workspace", "fault"},
 	"settings":            {"workspace", "fault"},
+	"attach":              {"rpc", "settings", "fault"},
 	"credential":          {"credential/nolaunch", "workspace", "fault"},
 	"credential/nolaunch": {},
 	"document":            {"workspace", "text", "fault"},
