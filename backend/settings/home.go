@@ -58,6 +58,12 @@ func (h Home) Make() error {
 // Settings is the path of the settings file.
 func (h Home) Settings() string { return filepath.Join(h.Dir, "settings.json") }
 
+// Session is the path of the file of sessions and of what was opened of late.
+func (h Home) Session() string { return filepath.Join(h.Dir, "session.json") }
+
+// Lock is the path of the file that the one running window of this home holds.
+func (h Home) Lock() string { return filepath.Join(h.Dir, "window.lock") }
+
 // Credentials is the path of the file for keys in plain text; it exists only
 // after the person agreed to it.
 func (h Home) Credentials() string { return filepath.Join(h.Dir, "credentials.json") }
