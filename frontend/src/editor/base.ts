@@ -18,9 +18,13 @@ export interface Base {
   readonly changes: ChangeSet;
 }
 
+/** Counts as a version although no text changes, as when only line endings are replaced. */
+export const countVersion = StateEffect.define<null>();
+
 const versionField = StateField.define<number>({
   create: () => 1,
-  update: (version, tr) => (tr.docChanged ? version + 1 : version),
+  update: (version, tr) =>
+    tr.docChanged || tr.effects.some((effect) => effect.is(countVersion)) ? version + 1 : version,
 });
 
 const keepBase = StateEffect.define<string>();

@@ -18,6 +18,7 @@ import {
   setReadOnly,
   setWords,
   showBox,
+  versionOf,
 } from "./index";
 import type { Desk } from "./view.testing";
 import { desk } from "./view.testing";
@@ -216,6 +217,40 @@ describe("replacing the text", () => {
     replaceText(d.view, "😁\n", "input.reload", { table: [{ ending: "crlf", count: 1 }], majority: "crlf" });
     expect(d.text()).toBe("😁\n");
     expect(endingsOf(d.view.state).table).toEqual([{ ending: "crlf", count: 1 }]);
+  });
+
+  test("leaves a caret between two changes at its words", () => {
+    const d = at("# Title\n\nFirst line.\nMiddle words here.\nLast line.\n");
+    const caret = d.text().indexOf("words");
+    d.view.dispatch({ selection: { anchor: caret } });
+    replaceText(d.view, "# A longer title\n\nFirst line.\nMiddle words here.\nLast lines.\n", "input.reload");
+    expect(d.view.state.sliceDoc(d.view.state.selection.main.head).startsWith("words")).toBe(true);
+  });
+
+  test("an undo brings the endings back as well, and a redo the others", () => {
+    const table = [
+      { ending: "crlf", count: 1 },
+      { ending: "lf", count: 2 },
+    ] as const;
+    const d = at("a\nb\nc\n", { endings: { table, majority: "lf" } });
+    replaceText(d.view, "a\nB\nnew\nc\n", "input.reload", {
+      table: [{ ending: "cr", count: 4 }],
+      majority: "cr",
+    });
+    expect(endingsOf(d.view.state).table).toEqual([{ ending: "cr", count: 4 }]);
+    undo(d.view);
+    expect(d.text()).toBe("a\nb\nc\n");
+    expect(endingsOf(d.view.state)).toEqual({ table, majority: "lf" });
+    redo(d.view);
+    expect(endingsOf(d.view.state)).toEqual({ table: [{ ending: "cr", count: 4 }], majority: "cr" });
+  });
+
+  test("endings alone are a step and a version of their own", () => {
+    const d = at("a\nb", { endings: { table: [{ ending: "lf", count: 1 }], majority: "lf" } });
+    replaceText(d.view, "a\nb", "input.reload", { table: [{ ending: "crlf", count: 1 }], majority: "crlf" });
+    expect(versionOf(d.view.state)).toBe(2);
+    undo(d.view);
+    expect(endingsOf(d.view.state).table).toEqual([{ ending: "lf", count: 1 }]);
   });
 });
 

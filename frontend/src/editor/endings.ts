@@ -21,6 +21,13 @@ export interface Endings {
 /** Gives the document another table, as after a reload. It must fit the text after the transaction. */
 export const setEndings = StateEffect.define<Endings>();
 
+/**
+ * Gives the table back that an undone transaction had replaced. Unlike
+ * setEndings it is only taken where it fits: what happened since may have left
+ * other breaks.
+ */
+const restoreTable = StateEffect.define<Endings>();
+
 interface State extends Endings {
   /**
    * False while the file cannot hold a second kind of ending. Then nothing need
@@ -60,6 +67,8 @@ const endingsField = StateField.define<State>({
   update: (value, tr) => {
     for (const effect of tr.effects) {
       if (effect.is(setEndings)) return fitting(effect.value, tr.newDoc);
+      if (effect.is(restoreTable) && breakCount(effect.value.table) === tr.newDoc.lines - 1)
+        return fitting(effect.value, tr.newDoc);
     }
     if (!tr.docChanged) return value;
     return { ...value, table: plan(value, tr).table };
@@ -72,6 +81,8 @@ export function endings(table: readonly EndingRun[], majority: Ending): Extensio
     endingsField.init((state) => fitting({ table, majority }, state.doc)),
     invertedEffects.of((tr) => {
       const value = tr.startState.field(endingsField, false);
+      if (value !== undefined && replacesEndings(tr))
+        return [restoreTable.of({ table: value.table, majority: value.majority })];
       const deleted = value?.mixed === true ? deletedBreaks(value, tr) : [];
       return deleted.length === 0 ? [] : [restoreEndings.of(deleted)];
     }),
@@ -82,6 +93,14 @@ export function endings(table: readonly EndingRun[], majority: Ending): Extensio
 export function endingsOf(state: EditorState): Endings {
   const { table, majority } = state.field(endingsField);
   return { table, majority };
+}
+
+/**
+ * Whether a transaction gives the document another table, so that more than the
+ * breaks it inserts may have other endings.
+ */
+export function replacesEndings(tr: Transaction): boolean {
+  return tr.effects.some((effect) => effect.is(setEndings) || effect.is(restoreTable));
 }
 
 /** The endings of the breaks that a transaction inserts, in order. */

@@ -10,13 +10,13 @@ import {
 } from "@codemirror/commands";
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import type { Extension } from "@codemirror/state";
+import type { Extension, TransactionSpec } from "@codemirror/state";
 import { Compartment, EditorState } from "@codemirror/state";
 import type { KeyBinding } from "@codemirror/view";
 import { drawSelection, dropCursor, EditorView, keymap, placeholder } from "@codemirror/view";
 import { documentLanguage } from "../markdown";
-import { reduceRanges } from "../text";
-import { versions } from "./base";
+import { diffEdits } from "../text";
+import { countVersion, versions } from "./base";
 import { boxes } from "./box";
 import type { Endings } from "./endings";
 import { endings, setEndings } from "./endings";
@@ -114,26 +114,35 @@ export function setReadOnly(view: EditorView, readOnly: boolean): void {
 }
 
 /**
- * Replaces the text as one step of its own in the history, such as a restored
- * version or a file that changed on disk, and only the part that differs. The
- * caret stays where it can. `table` gives the text other line endings.
+ * The transaction that replaces the text as one step of its own in the history,
+ * such as a restored version or a file that changed on disk, and only the parts
+ * that differ: caret, scroll and open proposals stay with their words. `table`
+ * gives the text other line endings. Null when nothing would change.
  */
-export function replaceText(view: EditorView, text: string, userEvent: string, table?: Endings): void {
-  const before = view.state.doc;
-  const after = view.state.toText(text);
-  const whole = { fromA: 0, toA: before.length, fromB: 0, toB: after.length };
-  const changes = reduceRanges(
-    [whole],
-    (from, to) => before.sliceString(from, to),
-    (from, to) => after.sliceString(from, to),
-  ).map((range) => ({ from: range.fromA, to: range.toA, insert: after.slice(range.fromB, range.toB) }));
-  if (changes.length === 0 && table === undefined) return;
-  view.dispatch({
-    changes,
+export function replacement(
+  state: EditorState,
+  text: string,
+  userEvent: string,
+  table?: Endings,
+): TransactionSpec | null {
+  const changes = diffEdits(state.doc.toString(), text);
+  if (changes.length === 0 && table === undefined) return null;
+  return {
+    changes: changes.map(({ from, to, insert }) => ({ from, to, insert: state.toText(insert) })),
     annotations: isolateHistory.of("full"),
-    effects: table === undefined ? [] : setEndings.of(table),
+    // The host counts what it is given anew as a version, and so does the page.
+    effects: [
+      ...(table === undefined ? [] : [setEndings.of(table)]),
+      ...(changes.length === 0 ? [countVersion.of(null)] : []),
+    ],
     userEvent,
-  });
+  };
+}
+
+/** Makes the transaction of `replacement` in a view. */
+export function replaceText(view: EditorView, text: string, userEvent: string, table?: Endings): void {
+  const spec = replacement(view.state, text, userEvent, table);
+  if (spec !== null) view.dispatch(spec);
 }
 
 function rich(): Extension {

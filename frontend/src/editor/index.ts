@@ -15,10 +15,11 @@ export {
   toggleTick,
 } from "./decide";
 export type { Endings } from "./endings";
-export { endingsOf, insertedEndings } from "./endings";
+export { endingsOf, insertedEndings, replacesEndings } from "./endings";
 export type { EditorOptions } from "./extensions";
 export {
   editorExtensions,
+  replacement,
   replaceText,
   setLang,
   setReadOnly,
@@ -38,5 +39,5 @@ export type {
   ReviewLabels,
   ReviewView,
 } from "./review";
-export { closeReview, openReview, reviewOf } from "./review";
+export { closeReview, openReview, reopenReview, reviewOf } from "./review";
 export { focusToolbar } from "./toolbar";

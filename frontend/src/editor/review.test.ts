@@ -20,6 +20,8 @@ import {
   previousHunk,
   rejectAll,
   rejectHunk,
+  reopenReview,
+  replaceText,
   reviewOf,
   setTicked,
   startBase,
@@ -51,6 +53,30 @@ function statuses({ view }: Desk): readonly string[] {
 function told(d: Desk, type: ReviewEvent["type"]): readonly ReviewEvent[] {
   return d.events.filter((event) => event.type === type);
 }
+
+// covers: F5 P3 P8
+describe("a review and a file that changed on disk", () => {
+  test("its hunks go with their words when the text is replaced", () => {
+    const d = at("First line.\none two three\nLast line.\n");
+    openReview(d.view, proposal(d.text(), [hunk("1", 16, 19, "2"), hunk("2", 26, 30, "The last")]));
+    replaceText(d.view, "The first line.\nNew.\none two three\nLast words.\n", "input.reload");
+    expect(statuses(d)).toEqual(["moved", "moved"]);
+    acceptHunk(d.view);
+    expect(d.text()).toBe("The first line.\nNew.\none 2 three\nLast words.\n");
+  });
+
+  test("one that another was shown in place of comes back with its decisions", () => {
+    const d = at("one two three");
+    openReview(d.view, proposal(d.text(), [hunk("1", 0, 3, "1"), hunk("2", 8, 13, "3")]));
+    acceptHunk(d.view);
+    openReview(d.view, { ...proposal(d.text(), [hunk("a", 2, 5, "zwei")]), id: "p2" });
+    expect(reviewOf(d.view.state)?.id).toBe("p2");
+    closeReview(d.view);
+    expect(reopenReview(d.view, "p1")).toBe(true);
+    expect(statuses(d)).toEqual(["accepted", "clean"]);
+    expect(reopenReview(d.view, "never")).toBe(false);
+  });
+});
 
 // covers: P2 P3 P8
 describe("while a person goes on typing", () => {

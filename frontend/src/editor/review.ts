@@ -296,6 +296,18 @@ export function closeReview(view: EditorView): void {
   if (reviewOf(view.state) !== null) view.dispatch({ effects: [closeEffect.of(null), ...hold] });
 }
 
+/**
+ * Shows a review again that another one was shown in place of, with its
+ * decisions. False when it is not kept.
+ */
+export function reopenReview(view: EditorView, id: string): boolean {
+  const kept = view.state.field(reviewField, false)?.kept.find((r) => r.id === id);
+  if (kept === undefined) return false;
+  const hold = isComposing(view) ? [holdMarks.of(null)] : [];
+  view.dispatch({ effects: [openEffect.of(kept), ...hold] });
+  return true;
+}
+
 /** The review that is shown; null when there is none. */
 export function reviewOf(state: EditorState): ReviewView | null {
   return state.field(reviewField, false)?.view ?? null;
