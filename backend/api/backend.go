@@ -45,6 +45,7 @@ type Backend struct {
 	store   *settings.Store
 	keys    *credential.Store
 	emitter *Emitter
+	closing *closing
 	log     *slog.Logger
 	// recoveryDir holds the copies that a save makes.
 	recoveryDir string
@@ -70,6 +71,7 @@ func New(cfg Config) (*Backend, error) {
 	keys := credential.New(credential.Config{KeysFile: cfg.Home.Keys(), PlainFile: cfg.Home.Credentials(), Ring: cfg.Ring})
 	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, recoveryDir: cfg.Home.Recovery(), emitter: NewEmitter(cfg.Send)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.closing = &closing{end: cfg.Quit}
 	b.host, err = host.New(host.Config{
 		Home: cfg.Home.Dir, Logger: cfg.Log,
 		Credential: func(ctx context.Context, ref string) (string, error) { return Key(ctx, store, keys, ref) },
@@ -81,7 +83,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	ctx := func() context.Context { return b.ctx }
 	by := gestures{dialogs: cfg.Dialogs, granter: grants}
-	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, attached: sync.OnceFunc(func() { b.wg.Go(b.sweep) }), log: cfg.Log}
+	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, closing: b.closing, attached: sync.OnceFunc(func() { b.wg.Go(b.sweep) }), log: cfg.Log}
 	b.workspace = &Workspace{grants: grants, gestures: by, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
 	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
@@ -157,7 +159,8 @@ func (b *Backend) MenuInvoked(command string) {
 }
 
 // AskToClose reports whether something would be lost by ending now; the page
-// has then been asked what to do.
+// has then been asked what to do. Where it takes no note within ten seconds the
+// program ends, and what is unsaved is kept as drafts.
 func (b *Backend) AskToClose() bool {
 	ask := CloseRequested{Unsaved: []string{}, Runs: []string{}}
 	for _, info := range b.set.List() {
@@ -171,6 +174,7 @@ func (b *Backend) AskToClose() bool {
 	if len(ask.Unsaved)+len(ask.Runs) == 0 {
 		return false
 	}
+	b.closing.asked()
 	b.emitter.Emit("window.close_requested", ask)
 	return true
 }
@@ -178,6 +182,7 @@ func (b *Backend) AskToClose() bool {
 // Close keeps drafts of what is unsaved, has the Runner cancel and record what
 // runs, and ends. It waits until ctx ends; the error says what was not kept.
 func (b *Backend) Close(ctx context.Context) error {
+	b.closing.heard()
 	err := b.set.Close(ctx)
 	b.host.Close(ctx)
 	b.cancel()

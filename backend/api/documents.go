@@ -16,6 +16,7 @@ type Documents struct {
 	emitter  *Emitter
 	ctx      func() context.Context
 	quit     func()
+	closing  *closing
 	// attached is called for each page that attaches: the window is usable.
 	attached func()
 	log      *slog.Logger
@@ -180,6 +181,18 @@ func (s *Documents) RestoreDraft(page int64, id string) (Document, error) {
 // DiscardDraft deletes a draft of an earlier start.
 func (s *Documents) DiscardDraft(page int64, id string) error {
 	return do(s.log, "discard draft", func() error { return s.set.DiscardDraft(s.ctx(), page, id) })
+}
+
+// AcknowledgeClose takes note of window.close_requested: the person is being
+// asked. A page that does not say so is taken for dead.
+func (s *Documents) AcknowledgeClose(page int64) error {
+	return do(s.log, "acknowledge close", func() error {
+		if err := s.set.CheckPage(page); err != nil {
+			return err
+		}
+		s.closing.heard()
+		return nil
+	})
 }
 
 // Quit ends the program. discard deletes the drafts of what is unsaved, which

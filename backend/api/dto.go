@@ -283,12 +283,24 @@ type PageAttached struct {
 	Page int64 `json:"page"`
 }
 
-// DocumentOpened says that the host opened a document (command line, menu).
+// DocumentOpened says that the host opened a document (command line, second
+// start, drop, stored session).
 type DocumentOpened struct {
 	Document Document `json:"document"`
+	// Background is true for a restored tab that is not to come to the front.
+	Background bool `json:"background"`
+}
+
+// DraftFound says that a draft of an earlier start waits for a decision, which
+// DocumentsState did not name because it was being restored.
+type DraftFound struct {
+	Draft Draft `json:"draft"`
 }
 
 // WorkspaceOpened says that the host opened a folder.
 type WorkspaceOpened struct {
 	Workspace WorkspaceInfo `json:"workspace"`
+	// PutAway are the ids of documents that belong to the folder before and had
+	// nothing unsaved. The page closes those of which that is still true.
+	PutAway []string `json:"putAway"`
 }

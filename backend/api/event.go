@@ -65,6 +65,7 @@ func Events() []EventRow {
 		{"window.close_requested", reflect.TypeFor[CloseRequested](), page},
 		{"page.attached", reflect.TypeFor[PageAttached](), page},
 		{"document.opened", reflect.TypeFor[DocumentOpened](), page},
+		{"draft.found", reflect.TypeFor[DraftFound](), page},
 		{"workspace.opened", reflect.TypeFor[WorkspaceOpened](), page},
 		{"workspace.changed", reflect.TypeFor[WorkspaceChanged](), page},
 		{"document.disk_changed", reflect.TypeFor[DiskChanged](), page},

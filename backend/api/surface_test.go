@@ -384,6 +384,7 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	refuse(fault.NotFound, "Agent.Cancel", CancelRequest{CommandID: "c", RunID: "none"})
 	refuse(fault.NotFound, "Agent.Decide", DecideRequest{CommandID: "c2", ProposalID: "none"})
 	refuse(fault.NotFound, "Agent.Proposal", "none")
+	call("Documents.AcknowledgeClose", page)
 	call("Documents.Quit", page, true)
 
 	for _, s := range bound() {

@@ -163,7 +163,10 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   const followed = (): void => {};
   const handlers: Handlers = {
     "menu.invoked": (m) => void board.run(m.payload.command),
-    "window.close_requested": (m) => files.attempt(() => files.quit(m.payload.runs.length)),
+    "window.close_requested": (m) => {
+      backend.documents.AcknowledgeClose(documents.page.peek()).catch(() => {});
+      files.attempt(() => files.quit(m.payload.runs.length));
+    },
     "page.attached": (m) => {
       if (m.payload.page > documents.page.peek()) {
         inert.value = true;
@@ -174,6 +177,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
         await documents.show(m.payload.document);
         settingsTab.front.value = false;
       }),
+    "draft.found": (m) => documents.offer(m.payload.draft),
     "workspace.opened": (m) => files.setWorkspace(m.payload.workspace),
     "workspace.changed": followed,
     "document.disk_changed": followed,

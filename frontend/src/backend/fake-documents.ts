@@ -245,6 +245,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
       checkPage(asked);
       drafts = drafts.filter((d) => d.id !== id);
     },
+    AcknowledgeClose: async (asked) => checkPage(asked),
     Quit: async (asked, discard) => {
       checkPage(asked);
       if (discard) {

@@ -202,6 +202,7 @@ export interface DocumentEdits {
 
 export interface DocumentOpened {
   readonly document: Document;
+  readonly background: boolean;
 }
 
 export interface DocumentView {
@@ -227,6 +228,10 @@ export interface Draft {
   readonly length: number;
   readonly preview: string;
   readonly conflict: boolean;
+}
+
+export interface DraftFound {
+  readonly draft: Draft;
 }
 
 export interface Edit {
@@ -702,6 +707,7 @@ export interface WorkspaceInfo {
 
 export interface WorkspaceOpened {
   readonly workspace: WorkspaceInfo;
+  readonly putAway: readonly string[];
 }
 
 export type BackendEvent =
@@ -726,6 +732,7 @@ export type BackendEvent =
   | { readonly type: "window.close_requested"; readonly payload: CloseRequested }
   | { readonly type: "page.attached"; readonly payload: PageAttached }
   | { readonly type: "document.opened"; readonly payload: DocumentOpened }
+  | { readonly type: "draft.found"; readonly payload: DraftFound }
   | { readonly type: "workspace.opened"; readonly payload: WorkspaceOpened }
   | { readonly type: "workspace.changed"; readonly payload: WorkspaceChanged }
   | { readonly type: "document.disk_changed"; readonly payload: DiskChanged }
@@ -737,6 +744,7 @@ export type BackendEvent =
 export type EventType = BackendEvent["type"];
 
 export interface DocumentsService {
+  AcknowledgeClose(a1: number): Promise<void>;
   Attach(): Promise<DocumentsState>;
   Close(a1: number, a2: string, a3: boolean): Promise<void>;
   Compare(a1: number, a2: string): Promise<Comparison>;

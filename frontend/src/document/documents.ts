@@ -81,6 +81,8 @@ export interface Documents {
   readonly reload: (id: string) => Promise<void>;
   readonly restoreDraft: (id: string) => Promise<Tab>;
   readonly discardDraft: (id: string) => Promise<void>;
+  /** Adds a draft that was found after attaching. */
+  readonly offer: (draft: Draft) => void;
   /** Resolves with the version when the host has everything of a document. */
   readonly flush: (id: string) => Promise<number>;
   /**
@@ -360,6 +362,9 @@ export function createDocuments(config: DocumentsConfig): Documents {
     discardDraft: async (id) => {
       await backend.documents.DiscardDraft(page.peek(), id);
       drafts.value = drafts.value.filter((d) => d.id !== id);
+    },
+    offer: (draft) => {
+      drafts.value = [...drafts.value.filter((d) => d.id !== draft.id), draft];
     },
     flush: (id) => find(id).sync.flush(),
     change: (id, spec) => {
