@@ -73,9 +73,29 @@ describe("boot", () => {
 
   it("opens what the host was handed", async () => {
     const backend = await started();
-    backend.emit("document.opened", { document: await backend.documents.Open("/w/b.md") });
+    backend.emit("document.opened", {
+      document: await backend.documents.Open("/w/b.md"),
+      background: false,
+    });
     await until(() => expect(tabs()).toEqual(["a", "b"]));
     expect(editor().state.doc.toString()).toBe("Second.\n");
+  });
+
+  it("opens a restored tab behind the one in front, and puts clean tabs away with their folder", async () => {
+    const backend = await started();
+    const b = await backend.documents.Open("/w/b.md");
+    backend.emit("document.opened", { document: b, background: true });
+    await until(() => expect(tabs()).toEqual(["a", "b"]));
+    expect(editor().state.doc.toString()).toBe("The last boat leaves.\n");
+    typeText("Now: ");
+    const { documents } = await backend.documents.Attach();
+    backend.emit("workspace.opened", {
+      workspace: { path: "/v", name: "v" },
+      putAway: documents.map((d) => d.id),
+    });
+    // The one that was typed into stays.
+    await until(() => expect(tabs()).toEqual(["a"]));
+    expect(editor().state.doc.toString()).toBe("Now: The last boat leaves.\n");
   });
 
   it("names the document in the window's title, with a mark while it is unsaved", async () => {

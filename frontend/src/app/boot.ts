@@ -159,6 +159,18 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     );
   }
 
+  /** What the host opens is done in its order, however long each takes. */
+  let arriving: Promise<unknown> = Promise.resolve();
+  function arrive(what: () => Promise<unknown>): void {
+    let first: Promise<unknown> | null = arriving.then(what);
+    arriving = first.catch(() => {});
+    files.attempt(() => {
+      const doing = first ?? what();
+      first = null;
+      return doing;
+    });
+  }
+
   // What the assistant follows by itself; a type that nobody handles is a compile error here.
   const followed = (): void => {};
   const handlers: Handlers = {
@@ -173,12 +185,19 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
       }
     },
     "document.opened": (m) =>
-      files.attempt(async () => {
+      arrive(async () => {
+        if (m.payload.background) {
+          await documents.add(m.payload.document);
+          return;
+        }
         await documents.show(m.payload.document);
         settingsTab.front.value = false;
       }),
     "draft.found": (m) => documents.offer(m.payload.draft),
-    "workspace.opened": (m) => files.setWorkspace(m.payload.workspace),
+    "workspace.opened": (m) => {
+      files.setWorkspace(m.payload.workspace);
+      arrive(() => documents.putAway(m.payload.putAway));
+    },
     "workspace.changed": followed,
     "document.disk_changed": followed,
     "open.failed": followed,

@@ -70,6 +70,10 @@ export interface Documents {
   readonly open: (path: string) => Promise<Tab>;
   /** Shows a document that the host opened. */
   readonly show: (info: Document) => Promise<Tab>;
+  /** Loads a document that the host opened, without bringing it to the front. */
+  readonly add: (info: Document) => Promise<void>;
+  /** Closes those of these documents that have nothing unsaved. */
+  readonly putAway: (ids: readonly string[]) => Promise<void>;
   readonly openDialog: () => Promise<void>;
   readonly create: () => Promise<Tab>;
   /** Closes without asking; unsaved text is thrown away. */
@@ -223,6 +227,24 @@ export function createDocuments(config: DocumentsConfig): Documents {
     return tab;
   }
 
+  async function putAway(ids: readonly string[]): Promise<void> {
+    const leaving = tabs.peek().filter((tab) => ids.includes(tab.id) && !tab.dirty.peek());
+    // Out of the view first, so that nothing more can be typed into one.
+    if (leaving.some((tab) => tab === current.peek())) {
+      select(tabs.peek().find((tab) => !leaving.includes(tab)) ?? null);
+    }
+    for (const tab of leaving) {
+      try {
+        await tab.sync.flush();
+        // The host refuses when something is unsaved after all.
+        await backend.documents.Close(page.peek(), tab.id, false);
+      } catch {
+        continue;
+      }
+      tabs.value = tabs.value.filter((other) => other !== tab);
+    }
+  }
+
   async function attach(): Promise<void> {
     const state: DocumentsState = await backend.documents.Attach();
     page.value = state.page;
@@ -313,6 +335,12 @@ export function createDocuments(config: DocumentsConfig): Documents {
     attach,
     open: async (path) => show(await backend.documents.Open(path)),
     show,
+    add: async (info) => {
+      if (!tabs.peek().some((tab) => tab.id === info.id)) {
+        await load(info, false);
+      }
+    },
+    putAway,
     openDialog: async () => {
       for (const info of await backend.documents.OpenDialog()) {
         await show(info);
