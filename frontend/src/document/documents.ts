@@ -1,16 +1,26 @@
 import type { Extension, Transaction, TransactionSpec } from "@codemirror/state";
-import { EditorSelection, EditorState } from "@codemirror/state";
-import type { EditorView, ViewUpdate } from "@codemirror/view";
+import { ChangeSet, EditorSelection, EditorState } from "@codemirror/state";
+import { EditorView, type ViewUpdate } from "@codemirror/view";
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import {
   type Backend,
   BackendError,
   type Document,
   type DocumentsState,
+  type DocumentView,
   type Draft,
+  type Layout,
   type SaveResult,
 } from "../backend";
-import { type Endings, editsOf, endingsOf, insertedEndings, replaceText, versionOf } from "../editor";
+import {
+  type Endings,
+  editsOf,
+  endingsOf,
+  insertedEndings,
+  replacement,
+  replacesEndings,
+  versionOf,
+} from "../editor";
 import { isEnding } from "../text";
 import { digestOf } from "./digest";
 import { createSync, type Sync } from "./sync";
@@ -42,6 +52,18 @@ interface OwnTab extends Tab {
   readonly sync: Sync;
   stored: EditorState;
   scrollTop: number;
+  /** The start of the first line that is seen, in UTF-16 units. */
+  top: number;
+  /** `top` is of an earlier start and has not been scrolled to. */
+  untouched: boolean;
+}
+
+/** How a save treats a file that changed outside; without either it is refused. */
+export interface SaveOptions {
+  /** Writes over it, whatever it is. */
+  readonly overwrite?: boolean;
+  /** Writes over the one state of it that the person has seen. */
+  readonly diskHash?: string;
 }
 
 /** What the open documents need. */
@@ -60,6 +82,8 @@ export interface Documents {
   readonly current: ReadonlySignal<Tab | null>;
   /** Unsaved texts of an earlier start that wait for a decision. */
   readonly drafts: ReadonlySignal<readonly Draft[]>;
+  /** What of the window was open when it was last used; null before the page attached. */
+  readonly layout: ReadonlySignal<Layout | null>;
   /** Counts updates of the current document's text or selection. */
   readonly revision: ReadonlySignal<number>;
   /** This page's number; 0 before it attached. */
@@ -68,8 +92,8 @@ export interface Documents {
   /** Gets the open documents from the host; also after a gap in the events. */
   readonly attach: () => Promise<void>;
   readonly open: (path: string) => Promise<Tab>;
-  /** Shows a document that the host opened. */
-  readonly show: (info: Document) => Promise<Tab>;
+  /** Shows a document that the host opened; in the background it only gets a tab. */
+  readonly show: (info: Document, background?: boolean) => Promise<Tab>;
   /** Loads a document that the host opened, without bringing it to the front. */
   readonly add: (info: Document) => Promise<void>;
   /** Closes those of these documents that have nothing unsaved. */
@@ -79,10 +103,27 @@ export interface Documents {
   /** Closes without asking; unsaved text is thrown away. */
   readonly close: (id: string) => Promise<void>;
   readonly select: (id: string) => void;
-  readonly save: (id: string, options?: { readonly overwrite?: boolean }) => Promise<SaveResult>;
+  /** Gives a tab another place among the tabs, from 0. */
+  readonly arrange: (id: string, index: number) => void;
+  /** How the tabs stand, in their order. */
+  readonly views: () => readonly DocumentView[];
+  /** Puts caret and scroll of a document where they were, as far as its text still goes. */
+  readonly place: (view: DocumentView) => void;
+  /** To be called when the view has come into the page: it cannot be scrolled before. */
+  readonly mounted: () => void;
+  /** Offers unsaved text that the host found later. */
+  readonly addDraft: (draft: Draft) => void;
+  readonly save: (id: string, options?: SaveOptions) => Promise<SaveResult>;
   readonly saveAs: (id: string) => Promise<SaveResult | null>;
-  /** Takes the file's text as one undoable edit. */
+  /**
+   * Takes the file's text as one undoable edit of what differs, also in a
+   * document that is not in front. What is typed meanwhile is kept.
+   */
   readonly reload: (id: string) => Promise<void>;
+  /** Replaces the text as one undoable edit of what differs, with the endings of the new one. */
+  readonly replace: (id: string, text: string, userEvent: string, endings: Endings) => void;
+  /** Takes over what the host says of the file of a document: its place, and how it stands. */
+  readonly followFile: (info: Document) => void;
   readonly restoreDraft: (id: string) => Promise<Tab>;
   readonly discardDraft: (id: string) => Promise<void>;
   /** Adds a draft that was found after attaching. */
@@ -118,6 +159,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
   const drafts = signal<readonly Draft[]>([]);
   const revision = signal(0);
   const page = signal(0);
+  const layout = signal<Layout | null>(null);
   const watchers = new Set<(tab: Tab, tr: Transaction) => void>();
 
   function find(id: string): OwnTab {
@@ -145,6 +187,8 @@ export function createDocuments(config: DocumentsConfig): Documents {
       reattached,
       stored: state,
       scrollTop: 0,
+      top: Math.min(info.top, state.doc.length),
+      untouched: info.top > 0,
       state: () => (current.peek() === tab ? view.state : tab.stored),
       sync: createSync({
         id: info.id,
@@ -174,6 +218,14 @@ export function createDocuments(config: DocumentsConfig): Documents {
 
   /** Marks and sends what a transaction changed in the text of a document. */
   function record(tab: OwnTab, tr: Transaction): void {
+    const all = replacesEndings(tr);
+    if (all) {
+      // Breaks that stand still may end otherwise now, which a change cannot say.
+      tab.sync.resync();
+    }
+    if (all && !tr.docChanged) {
+      void tab.sync.flush().catch(() => {});
+    }
     if (tr.docChanged) {
       tab.dirty.value = true;
       tab.sync.add({ edits: editsOf(tr.changes), endings: insertedEndings(tr) });
@@ -201,6 +253,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
     if (before !== null) {
       before.stored = view.state;
       before.scrollTop = view.scrollDOM.scrollTop;
+      before.top = topOf(before);
     }
     // The view first: whoever follows the current tab reads the view's state.
     view.setState(tab?.stored ?? EditorState.create());
@@ -208,7 +261,9 @@ export function createDocuments(config: DocumentsConfig): Documents {
       current.value = tab;
       revision.value += 1;
     });
-    if (tab !== null) {
+    if (tab?.untouched) {
+      scrollToTop(tab);
+    } else if (tab !== null) {
       const { scrollTop } = tab;
       view.requestMeasure({
         read: () => {},
@@ -216,14 +271,36 @@ export function createDocuments(config: DocumentsConfig): Documents {
           view.scrollDOM.scrollTop = scrollTop;
         },
       });
+    }
+    if (tab !== null) {
       // Only remembered for the next start; an older page may not say it.
       backend.documents.SetCurrent(page.peek(), tab.id).catch(() => {});
     }
   }
 
-  async function show(info: Document): Promise<OwnTab> {
+  /** The start of the first line that is seen, in UTF-16 units. */
+  function topOf(tab: OwnTab): number {
+    if (current.peek() !== tab || tab.untouched || !view.dom.isConnected) {
+      return Math.min(tab.top, tab.state().doc.length);
+    }
+    const seen = view.scrollDOM.getBoundingClientRect().top - view.documentTop;
+    return view.lineBlockAtHeight(Math.max(0, seen)).from;
+  }
+
+  /** Scrolls to where a document was at an earlier start, as soon as the view is in the page. */
+  function scrollToTop(tab: OwnTab): void {
+    if (view.dom.isConnected) {
+      tab.untouched = false;
+      const at = Math.min(tab.top, view.state.doc.length);
+      view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: 0 }) });
+    }
+  }
+
+  async function show(info: Document, background = false): Promise<OwnTab> {
     const tab = tabs.value.find((t) => t.id === info.id) ?? (await load(info, false));
-    select(tab);
+    if (!background) {
+      select(tab);
+    }
     return tab;
   }
 
@@ -249,6 +326,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
     const state: DocumentsState = await backend.documents.Attach();
     page.value = state.page;
     drafts.value = state.drafts;
+    layout.value = state.layout;
     const open = new Set(state.documents.map((d) => d.id));
     const first = tabs.peek().length === 0;
     for (const info of state.documents) {
@@ -257,6 +335,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
         await load(info, info.version > 1);
       } else {
         // After a gap the page's own text stands; the host gets it whole.
+        tab.info.value = info;
         tab.sync.resync();
         await tab.sync.flush().catch(() => {});
       }
@@ -270,17 +349,17 @@ export function createDocuments(config: DocumentsConfig): Documents {
 
   async function saveWith(
     tab: OwnTab,
-    overwrite: boolean,
+    options: SaveOptions,
     call: (request: Parameters<Backend["documents"]["Save"]>[0]) => Promise<SaveResult>,
   ): Promise<SaveResult> {
     tab.saving.value = true;
     try {
-      const result = await attempt(tab, overwrite, call).catch(async (error: unknown) => {
+      const result = await attempt(tab, options, call).catch(async (error: unknown) => {
         if (!(error instanceof BackendError) || error.code !== "unknown_base") {
           throw error;
         }
         tab.sync.resync();
-        return attempt(tab, overwrite, call);
+        return attempt(tab, options, call);
       });
       batch(() => {
         tab.info.value = { ...result.document };
@@ -299,7 +378,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
 
   async function attempt(
     tab: OwnTab,
-    overwrite: boolean,
+    options: SaveOptions,
     call: (request: Parameters<Backend["documents"]["Save"]>[0]) => Promise<SaveResult>,
   ): Promise<SaveResult> {
     // What is typed during the save belongs to the next one: the version and
@@ -319,8 +398,8 @@ export function createDocuments(config: DocumentsConfig): Documents {
         version,
         length: text.length,
         digest,
-        overwrite,
-        diskHash: "",
+        overwrite: options.overwrite === true,
+        diskHash: options.diskHash ?? "",
       });
     }
   }
@@ -331,6 +410,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
     drafts,
     revision,
     page,
+    layout,
     view,
     attach,
     open: async (path) => show(await backend.documents.Open(path)),
@@ -358,11 +438,42 @@ export function createDocuments(config: DocumentsConfig): Documents {
       tabs.value = rest;
     },
     select: (id) => select(find(id)),
-    save: (id, options) =>
-      saveWith(find(id), options?.overwrite === true, (request) => backend.documents.Save(request)),
+    arrange: (id, index) => {
+      const tab = find(id);
+      const rest = tabs.value.filter((t) => t !== tab);
+      tabs.value = [...rest.slice(0, index), tab, ...rest.slice(index)];
+    },
+    views: () =>
+      tabs.value.map((tab) => {
+        const { anchor, head } = tab.state().selection.main;
+        return { id: tab.id, anchor, head, top: topOf(tab) };
+      }),
+    place: ({ id, anchor, head, top }) => {
+      const tab = find(id);
+      const { length } = tab.state().doc;
+      tab.top = Math.min(top, length);
+      tab.untouched = true;
+      const selection = EditorSelection.single(Math.min(anchor, length), Math.min(head, length));
+      if (current.peek() === tab) {
+        view.dispatch({ selection });
+        scrollToTop(tab);
+      } else {
+        tab.stored = tab.stored.update({ selection }).state;
+      }
+    },
+    mounted: () => {
+      const tab = current.peek();
+      if (tab?.untouched) {
+        scrollToTop(tab);
+      }
+    },
+    addDraft: (draft) => {
+      drafts.value = [...drafts.value.filter((d) => d.id !== draft.id), draft];
+    },
+    save: (id, options) => saveWith(find(id), options ?? {}, (request) => backend.documents.Save(request)),
     saveAs: async (id) => {
       try {
-        return await saveWith(find(id), false, (request) => backend.documents.SaveAs(request));
+        return await saveWith(find(id), {}, (request) => backend.documents.SaveAs(request));
       } catch (error) {
         if (error instanceof BackendError && error.code === "cancelled") {
           find(id).problem.value = null;
@@ -373,14 +484,35 @@ export function createDocuments(config: DocumentsConfig): Documents {
     },
     reload: async (id) => {
       const tab = find(id);
-      const info = await backend.documents.Reload(page.peek(), id);
-      const { text } = await backend.getText(info.textUrl);
-      select(tab);
-      replaceText(view, text, "input.reload", endingsIn(info));
-      tab.info.value = info;
-      tab.sync.resync();
+      // The host keeps what is given up, so it needs all of it.
+      await tab.sync.flush();
+      const before = tab.state();
+      let since = ChangeSet.empty(before.doc.length);
+      const stop = documents.watch((other, tr) => {
+        since = other === tab ? since.compose(tr.changes) : since;
+      });
+      try {
+        const info = await backend.documents.Reload(page.peek(), id);
+        const { text } = await backend.getText(info.textUrl);
+        const spec = replacement(before, text, "input.reload", endingsIn(info), since);
+        documents.change(id, spec ?? {});
+        tab.info.value = info;
+      } finally {
+        stop();
+      }
       await tab.sync.flush();
       tab.problem.value = null;
+    },
+    replace: (id, text, userEvent, endings) => {
+      const spec = replacement(find(id).state(), text, userEvent, endings);
+      documents.change(id, spec ?? {});
+    },
+    followFile: (info) => {
+      const tab = tabs.peek().find((t) => t.id === info.id);
+      if (tab !== undefined) {
+        const { uri, path, name, disk } = info;
+        tab.info.value = { ...tab.info.peek(), uri, path, name, disk };
+      }
     },
     restoreDraft: async (id) => {
       const info = await backend.documents.RestoreDraft(page.peek(), id);

@@ -2,6 +2,7 @@
 import { redo, undo } from "@codemirror/commands";
 import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 import { openSearchPanel } from "@codemirror/search";
+import { ChangeSet } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -13,6 +14,7 @@ import {
   hideBox,
   insertedEndings,
   moveBox,
+  replacement,
   replaceText,
   setLang,
   setReadOnly,
@@ -243,6 +245,20 @@ describe("replacing the text", () => {
     expect(endingsOf(d.view.state)).toEqual({ table, majority: "lf" });
     redo(d.view);
     expect(endingsOf(d.view.state)).toEqual({ table: [{ ending: "cr", count: 4 }], majority: "cr" });
+  });
+
+  test("what was typed while the file was read is kept, and the endings fit", () => {
+    const d = at("a\nb\nc\n", { endings: { table: [{ ending: "lf", count: 3 }], majority: "lf" } });
+    const before = d.view.state;
+    d.type(1, "!\n?");
+    const since = ChangeSet.of({ from: 1, insert: "!\n?" }, before.doc.length);
+    const crlf = { table: [{ ending: "crlf", count: 4 }], majority: "crlf" } as const;
+    const spec = replacement(before, "a\nB\nnew\nc\n", "input.reload", crlf, since);
+    d.view.dispatch(spec ?? {});
+    expect(d.text()).toBe("a!\n?\nB\nnew\nc\n");
+    expect(endingsOf(d.view.state).table).toEqual([{ ending: "crlf", count: 5 }]);
+    undo(d.view);
+    expect(d.text()).toBe("a!\n?\nb\nc\n");
   });
 
   test("endings alone are a step and a version of their own", () => {

@@ -1,25 +1,17 @@
 /** The editor as a whole: everything an editing surface of a document has. */
 
-import {
-  defaultKeymap,
-  history,
-  historyKeymap,
-  indentLess,
-  indentMore,
-  isolateHistory,
-} from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import type { Extension, TransactionSpec } from "@codemirror/state";
+import type { Extension } from "@codemirror/state";
 import { Compartment, EditorState } from "@codemirror/state";
 import type { KeyBinding } from "@codemirror/view";
 import { drawSelection, dropCursor, EditorView, keymap, placeholder } from "@codemirror/view";
 import { documentLanguage } from "../markdown";
-import { diffEdits } from "../text";
-import { countVersion, versions } from "./base";
+import { versions } from "./base";
 import { boxes } from "./box";
 import type { Endings } from "./endings";
-import { endings, setEndings } from "./endings";
+import { endings } from "./endings";
 import { invisibleCharacters } from "./invisible";
 import type { Platform } from "./keys";
 import { markdownLook } from "./look";
@@ -111,38 +103,6 @@ export function setWords(
 /** Makes the document read-only or writable. */
 export function setReadOnly(view: EditorView, readOnly: boolean): void {
   view.dispatch({ effects: writable.reconfigure(readOnlyOf(readOnly)) });
-}
-
-/**
- * The transaction that replaces the text as one step of its own in the history,
- * such as a restored version or a file that changed on disk, and only the parts
- * that differ: caret, scroll and open proposals stay with their words. `table`
- * gives the text other line endings. Null when nothing would change.
- */
-export function replacement(
-  state: EditorState,
-  text: string,
-  userEvent: string,
-  table?: Endings,
-): TransactionSpec | null {
-  const changes = diffEdits(state.doc.toString(), text);
-  if (changes.length === 0 && table === undefined) return null;
-  return {
-    changes: changes.map(({ from, to, insert }) => ({ from, to, insert: state.toText(insert) })),
-    annotations: isolateHistory.of("full"),
-    // The host counts what it is given anew as a version, and so does the page.
-    effects: [
-      ...(table === undefined ? [] : [setEndings.of(table)]),
-      ...(changes.length === 0 ? [countVersion.of(null)] : []),
-    ],
-    userEvent,
-  };
-}
-
-/** Makes the transaction of `replacement` in a view. */
-export function replaceText(view: EditorView, text: string, userEvent: string, table?: Endings): void {
-  const spec = replacement(view.state, text, userEvent, table);
-  if (spec !== null) view.dispatch(spec);
 }
 
 function rich(): Extension {

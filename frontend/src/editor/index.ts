@@ -19,8 +19,6 @@ export { endingsOf, insertedEndings, replacesEndings } from "./endings";
 export type { EditorOptions } from "./extensions";
 export {
   editorExtensions,
-  replacement,
-  replaceText,
   setLang,
   setReadOnly,
   setWords,
@@ -30,6 +28,7 @@ export { keyFor, keyLabel, reviewKeys, reviewListAction, runReviewAction } from 
 export { review } from "./marks";
 export type { Segment } from "./preview";
 export { previewSegments } from "./preview";
+export { replacement, replaceText } from "./replace";
 export type {
   HunkPlace,
   HunkView,
