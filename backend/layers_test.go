@@ -60,7 +60,7 @@ var homes = map[string][]string{
 	"github.com/wailsapp/":             {""},
 	"modernc.org/":                     {"agent/store"},
 	"github.com/99designs/keyring":     {"credential"},
-	"github.com/godbus/dbus":           {"credential"},
+	"github.com/godbus/dbus":           {"credential", "workspace"},
 	"github.com/sourcegraph/jsonrpc2":  {"rpc"},
 	"github.com/yuin/goldmark":         {"markdown", "export"},
 	"github.com/fsnotify/fsnotify":     {"workspace"},

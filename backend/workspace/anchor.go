@@ -15,11 +15,11 @@ import (
 // the anchor moves to that one, provided that no link is on the way.
 type anchor struct {
 	calls Calls
-	// path is free of links.
-	path string
 
-	// mu guards dir and closed. No file-system call is made while it is held.
-	mu     sync.Mutex
+	// mu guards what follows. No file-system call is made while it is held.
+	mu sync.Mutex
+	// path is free of links.
+	path   string
 	dir    Dir
 	closed bool
 }
@@ -47,6 +47,20 @@ func (a *anchor) current() Dir {
 	return a.dir
 }
 
+// at is the folder's path.
+func (a *anchor) at() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.path
+}
+
+// rebase follows a move of the folder or of one above it from from to to.
+func (a *anchor) rebase(from, to string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.path, _ = rebase(a.path, from, to)
+}
+
 // within calls do with the folder, and once more with its successor when do
 // found nothing and another folder now stands at the path.
 func (a *anchor) within(do func(Dir) error) error {
@@ -65,7 +79,7 @@ func (a *anchor) within(do func(Dir) error) error {
 // successor opens what stands at the anchor's path now and adopts it when it
 // is another folder than dir.
 func (a *anchor) successor(dir Dir) (Dir, bool) {
-	next, err := openWithoutLinks(a.calls, a.path)
+	next, err := openWithoutLinks(a.calls, a.at())
 	if err != nil {
 		return nil, false
 	}

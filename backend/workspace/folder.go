@@ -9,7 +9,11 @@ import (
 )
 
 // Folder is a permit to list one folder.
-type Folder struct{ place place }
+type Folder struct {
+	place place
+	// ignored is [Grants.Ignored].
+	ignored func(name string) bool
+}
 
 // Entry is a file or folder in a listing.
 type Entry struct {
@@ -62,7 +66,7 @@ func (f Folder) List(limit int) (entries []Entry, more int, err error) {
 			Name:    e.Name(),
 			Path:    filepath.Join(f.place.path, e.Name()),
 			Folder:  mode.IsDir(),
-			Ignored: ignoredName(e.Name()),
+			Ignored: f.ignored(e.Name()),
 		})
 	}
 	slices.SortFunc(entries, compareEntries)

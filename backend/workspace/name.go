@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -38,19 +39,47 @@ func reservedName(name string) bool {
 	}
 }
 
-// ignoredName reports whether a tree shows an entry of this name as set aside:
-// hidden ones, and folders that tools fill.
-func ignoredName(name string) bool {
-	if strings.HasPrefix(name, ".") {
-		return true
+// DefaultIgnored returns the names of the folders and files that a tree sets
+// aside when the person chose no others: what tools and systems fill. The slice
+// is the caller's.
+func DefaultIgnored() []string {
+	return []string{
+		".git", ".hg", ".svn", "node_modules", "bower_components", "__pycache__",
+		"$RECYCLE.BIN", "System Volume Information", "Thumbs.db", "desktop.ini",
 	}
-	switch name {
-	case "node_modules", "bower_components", "__pycache__",
-		"$RECYCLE.BIN", "System Volume Information", "Thumbs.db", "desktop.ini":
-		return true
-	}
-	return false
 }
+
+// aside is what a tree sets aside.
+type aside struct {
+	showHidden bool
+	names      map[string]bool
+}
+
+// ignoredName is [Grants.Ignored] before the person chose anything.
+func ignoredName(name string) bool { return (*aside)(nil).holds(name) }
+
+// holds takes nil for the defaults.
+func (a *aside) holds(name string) bool {
+	if a == nil {
+		return strings.HasPrefix(name, ".") || slices.Contains(DefaultIgnored(), name)
+	}
+	return a.names[name] || !a.showHidden && strings.HasPrefix(name, ".")
+}
+
+// SetIgnored chooses what trees, searches and the watcher set aside from now
+// on: the entries with one of names, and the hidden ones, whose name begins
+// with a dot, unless showHidden.
+func (g *Grants) SetIgnored(showHidden bool, names []string) {
+	a := &aside{showHidden: showHidden, names: make(map[string]bool, len(names))}
+	for _, n := range names {
+		a.names[n] = true
+	}
+	g.aside.Store(a)
+}
+
+// Ignored reports whether a tree, a search and the watcher set aside an entry
+// of this name.
+func (g *Grants) Ignored(name string) bool { return g.aside.Load().holds(name) }
 
 // compareNames orders names as people read them, the same in every language:
 // digits by their number, letters without regard to case, and by code point

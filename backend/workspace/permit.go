@@ -68,7 +68,7 @@ func (g *Grants) PermitList(path string) (Folder, error) {
 	if !info.IsDir() {
 		return Folder{}, failure(fault.NotAFile, op, p.path, nil)
 	}
-	return Folder{place: p}, nil
+	return Folder{place: p, ignored: g.Ignored}, nil
 }
 
 // PermitWrite permits writing the regular file at path: one that was granted,
@@ -93,11 +93,26 @@ func (g *Grants) PermitWrite(path string) (Target, error) {
 
 // locate finds the grant that path falls under. It looks at no file.
 func (g *Grants) locate(op, path string) (place, error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if f := g.files[filepath.Clean(path)]; f != nil && filepath.IsAbs(path) {
+		return place{folder: f.folder, rel: f.base, path: filepath.Clean(path), exact: true}, nil
+	}
+	return g.inFolders(op, path)
+}
+
+// locateIn is locate among the granted folders alone.
+func (g *Grants) locateIn(op, path string) (place, error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.inFolders(op, path)
+}
+
+// inFolders is locateIn; mu must be held.
+func (g *Grants) inFolders(op, path string) (place, error) {
 	if err := checkPath(op, path); err != nil {
 		return place{}, err
 	}
-	g.mu.RLock()
-	defer g.mu.RUnlock()
 	refused := fault.NotGranted
 	if len(g.folders) > 0 {
 		refused = fault.OutsideWorkspace
@@ -106,9 +121,6 @@ func (g *Grants) locate(op, path string) (place, error) {
 		return place{}, failure(refused, op, path, nil)
 	}
 	path = filepath.Clean(path)
-	if f := g.files[path]; f != nil {
-		return place{folder: f.folder, rel: f.base, path: path, exact: true}, nil
-	}
 	best, found := place{}, false
 	for _, f := range g.folders {
 		for _, root := range []string{f.given, f.real} {

@@ -93,7 +93,7 @@ func (t Target) find(root Dir) (spot, error) {
 		return spot{
 			dir:    dir,
 			base:   base,
-			folder: t.place.folder.path + string(filepath.Separator) + folder,
+			folder: t.place.folder.at() + string(filepath.Separator) + folder,
 			exists: err == nil,
 		}, nil
 	}

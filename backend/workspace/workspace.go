@@ -7,9 +7,11 @@
 // through os.Root, so `..`, links that leave and links swapped between check
 // and use fail. All types are safe for concurrent use.
 //
-// The invariant that matters: nothing is read, listed or written but through
-// PermitRead, PermitList and PermitWrite, and a write leaves the old or the
-// new content whole.
+// The invariants that matter: nothing is read, listed or written but through
+// PermitRead, PermitList and PermitWrite and the changes of the tree (Create,
+// Move, Duplicate, Trash), which keep to the granted folders as PermitWrite
+// does; a write leaves the old or the new content whole; and nothing of the
+// person's is ever deleted or replaced by a change of the tree.
 package workspace
 
 import (
@@ -17,6 +19,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"galley/backend/fault"
 )
@@ -26,6 +29,8 @@ import (
 // line, a native drop and the stored session may call.
 type Grants struct {
 	calls Calls
+	// aside is nil until SetIgnored.
+	aside atomic.Pointer[aside]
 
 	// mu guards what follows. No file-system call is made while it is held.
 	mu      sync.RWMutex

@@ -1,0 +1,34 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"galley/backend/fault"
+)
+
+// errNoTrash says that the system has no trash for what lies there.
+var errNoTrash = errors.New("no trash for this place")
+
+// Trash moves a file or folder to the system's trash, from where the person
+// can take it back. It never deletes: where there is no trash for the disk that
+// it lies on, the fault is read_only and nothing has moved. Of a link the link
+// itself goes. Faults besides: disk_full, busy, not_a_file, not_found,
+// not_granted, outside_workspace, cancelled.
+func (g *Grants) Trash(ctx context.Context, path string) error {
+	const op = "trash"
+	t, err := g.standing(op, path)
+	if err != nil {
+		return err
+	}
+	defer letGo(t.dir)
+	if err := ctx.Err(); err != nil {
+		return changeFault(op, t.place.path, err)
+	}
+	err = g.discard(ctx, t)
+	if errors.Is(err, errNoTrash) || errors.Is(err, syscall.EXDEV) {
+		return failure(fault.ReadOnly, op, t.place.path, err)
+	}
+	return changeFault(op, t.place.path, err)
+}
