@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"credential":          {"credential/nolaunch", "workspace", "fault"},
 	"credential/nolaunch": {},
 	"document":            {"workspace", "text", "fault"},
+	"search":              {"workspace", "text", "fault"},
 	"agent/core":          {"text", "fault"},
 	"agent/wire":          {"agent/core"},
 	"agent/feed":          {"agent/core"},
@@ -48,7 +49,7 @@ var allowed = map[string][]string{
 	"agent/host": {"agent/core", "agent/wire", "agent/feed", "rpc", "proc", "document", "workspace", "credential", "settings", "text", "fault"},
 	"cli":        {"agent/runner", "agent/wire", "settings", "fault"},
 	"api": {
-		"agent/host", "agent/core", "agent/wire", "document", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
+		"agent/host", "agent/core", "agent/wire", "document", "search", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
 	},
 	"bench":      {},
 	"bench/save": {"bench", "document", "workspace", "text", "fault"},
@@ -65,7 +66,8 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":         {"markdown", "export"},
 	"github.com/fsnotify/fsnotify":     {"workspace"},
 	"gopkg.in/natefinch/lumberjack.v2": {""},
-	"github.com/rivo/uniseg":           {"text", "agent/resolve", "provider/scripted"},
+	"github.com/rivo/uniseg":           {"text", "agent/resolve", "provider/scripted", "search"},
+	"github.com/bmatcuk/doublestar":    {"search"},
 	"golang.org/x/text":                {"text", "agent/resolve"},
 }
 
