@@ -2,11 +2,12 @@
 
 import { effect, signal } from "@preact/signals";
 import { h, render } from "preact";
-import { type Backend, createEvents, type Handlers } from "../backend";
+import { type Backend, BackendError, createEvents, type Handlers, isFaultCode } from "../backend";
 import { createDocuments, type Tab } from "../document";
 import { language } from "../i18n";
 import {
   applyLook,
+  baseName,
   type CommandAction,
   type CommandId,
   createBoard,
@@ -31,6 +32,10 @@ import { editActions } from "./edits";
 import { createFiles } from "./files";
 import { labelMenu } from "./menu";
 import { createNotices } from "./notices";
+import { createRecent } from "./recent";
+import { createSearchPanel } from "./search";
+import { createSession } from "./session";
+import { createSets } from "./sets";
 import {
   createSurface,
   followTextLanguage,
@@ -38,6 +43,8 @@ import {
   surfaceListener,
   translateSurface,
 } from "./surface";
+import { createTabCommands } from "./tabs";
+import { createTreeFiles } from "./tree";
 
 /**
  * Starts the page on a backend and puts it into `root`. Resolves when the
@@ -96,7 +103,43 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   });
 
   const tree = createTree((path) => backend.workspace.List(path));
-  const files = createFiles({ backend, documents, dialogs, tree, settingsTab, runs: () => assistant.runs() });
+  const session = createSession(backend, documents, layout);
+  const tabCommands = createTabCommands({ backend, documents, settingsTab, files: () => files });
+  const files = createFiles({
+    backend,
+    documents,
+    dialogs,
+    tree,
+    settingsTab,
+    runs: () => assistant.runs(),
+    onClosing: tabCommands.remember,
+    onQuitting: session.flush,
+  });
+  const sets = createSets({
+    backend,
+    documents,
+    reveal: (set) => {
+      layout.sidebarOpen.value = true;
+      layout.sideView.value = set.kind === "replace" ? "search" : "files";
+    },
+  });
+  const recent = createRecent({ backend, documents, layout, files });
+  const showTree = (): void => {
+    layout.sidebarOpen.value = true;
+    layout.sideView.value = "files";
+    settingsTab.front.value = false;
+  };
+  const treeFiles = createTreeFiles({
+    backend,
+    board,
+    documents,
+    dialogs,
+    toasts,
+    tree,
+    files,
+    showTree,
+    showSet: (set, onChanged) => sets.show(set, { onChanged }),
+  });
 
   const events = createEvents({
     listen: backend.listen,
@@ -121,8 +164,25 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   });
 
   board.bind(files.actions);
+  board.bind(treeFiles.actions);
+  board.bind(tabCommands.actions);
+  board.bind(recent.actions);
   board.bind(assistant.actions);
   board.bind(editActions(backend, documents, settingsTab));
+  board.bind(
+    createSearchPanel({
+      backend,
+      events,
+      documents,
+      board,
+      layout,
+      slots,
+      settingsTab,
+      workspace: files.workspace,
+      sets,
+      attempt: files.attempt,
+    }),
+  );
   board.bind({
     "app.settings": { run: () => showSettings(settingsTab) },
     "help.about": { run: () => void showAbout(dialogs, settings.state.peek().version) },
@@ -136,6 +196,14 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
         layout.sidebarOpen.value = !layout.sidebarOpen.peek();
       },
       checked: () => layout.sidebarOpen.value,
+    },
+    "view.files": {
+      run: () => {
+        showTree();
+        const rows = tree.rows.peek();
+        tree.wanted.value = (rows.find((row) => row.key === tree.focused.peek()) ?? rows[0])?.key ?? "";
+      },
+      checked: () => layout.sidebarOpen.value && layout.sideView.value === "files",
     },
     "view.nextPart": { run: () => focusPart(document, 1) },
     "view.previousPart": { run: () => focusPart(document, -1) },
@@ -198,9 +266,13 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
       files.setWorkspace(m.payload.workspace);
       arrive(() => documents.putAway(m.payload.putAway));
     },
-    "workspace.changed": followed,
+    "workspace.changed": (m) => treeFiles.follow(m.payload),
     "document.disk_changed": followed,
-    "open.failed": followed,
+    "open.failed": (m) => {
+      const { code, path } = m.payload;
+      files.fail(new BackendError(isFaultCode(code) ? code : "internal", baseName(path)));
+    },
+    // The search follows these by itself.
     "search.found": followed,
     "search.ended": followed,
     "settings.changed": (m) => settings.accept(m.payload),
@@ -241,7 +313,12 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     .Current()
     .then(files.setWorkspace, (error: unknown) => console.error(error));
   await events.open();
+  session.restore(documents.layout.peek());
   await workspace;
+  if (files.workspace.peek().path === "" && documents.tabs.peek().length === 0) {
+    // The first window lists what was opened of late; without the list it is whole as well.
+    await recent.refresh().catch((error: unknown) => console.error(error));
+  }
   render(
     h(Window, {
       model: {
@@ -253,6 +330,8 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
         toasts,
         workspace: files.workspace,
         tree,
+        treeHandlers: treeFiles.handlers,
+        finder: recent.source,
         documents: files.view,
         slots,
         onSample: files.openSample,
@@ -262,6 +341,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     }),
     root,
   );
+  session.follow();
   await assistant.rebind().catch((error: unknown) => console.error(error));
 }
 

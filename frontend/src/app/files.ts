@@ -1,9 +1,10 @@
 /** What a person does with documents: open, save, close, quit, and what is asked on the way. */
 
-import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import {
   type Backend,
   type BackendError,
+  type DocumentView,
   decodeError,
   type SaveResult,
   type WorkspaceInfo,
@@ -41,10 +42,16 @@ export interface Files {
   readonly workspace: ReadonlySignal<WorkspaceInfo>;
   readonly failure: ReadonlySignal<Failure | null>;
   readonly fallback: ReadonlySignal<Fallback | null>;
+  /** The name of the open folder while it is not there any more; "" else. */
+  readonly gone: Signal<string>;
   readonly actions: Readonly<Partial<Record<CommandId, CommandAction>>>;
   readonly dismiss: () => void;
   /** Does something that may be refused, and shows it if it is. */
   readonly attempt: (what: () => Promise<unknown>) => void;
+  /** Shows a failure of something that the person did elsewhere. */
+  readonly fail: (error: BackendError) => void;
+  /** Opens a document, and gives the text the focus. */
+  readonly openWith: (open: () => Promise<unknown>) => void;
   readonly setWorkspace: (info: WorkspaceInfo) => void;
   readonly openSample: () => void;
   readonly save: (tab: Tab, overwrite?: boolean) => Promise<boolean>;
@@ -62,6 +69,10 @@ export interface FilesConfig {
   readonly settingsTab: SettingsTab;
   /** How many AI tasks are under way. */
   readonly runs: () => number;
+  /** Told of a document with a file before its tab is closed, with its place among the tabs. */
+  readonly onClosing: (path: string, view: DocumentView, index: number) => void;
+  /** Told before the program is to quit. */
+  readonly onQuitting: () => Promise<void>;
 }
 
 /** How long typing rests before the text is counted again, in ms. */
@@ -73,6 +84,7 @@ export function createFiles(config: FilesConfig): Files {
   const workspace = signal<WorkspaceInfo>({ path: "", name: "" });
   const failure = signal<Failure | null>(null);
   const fallback = signal<Fallback | null>(null);
+  const gone = signal("");
   const counts = countWhenResting(documents);
 
   function attempt(what: () => Promise<unknown>): void {
@@ -90,6 +102,7 @@ export function createFiles(config: FilesConfig): Files {
 
   function setWorkspace(info: WorkspaceInfo): void {
     workspace.value = info;
+    gone.value = "";
     tree.setRoot(info.path);
   }
 
@@ -140,7 +153,17 @@ export function createFiles(config: FilesConfig): Files {
         return;
       }
     }
+    tellClosing(id);
     await documents.close(id);
+  }
+
+  function tellClosing(id: string): void {
+    const index = documents.tabs.peek().findIndex((tab) => tab.id === id);
+    const view = documents.views()[index];
+    const path = documents.tabs.peek()[index]?.info.peek().path ?? "";
+    if (view !== undefined && path !== "") {
+      config.onClosing(path, view, index);
+    }
   }
 
   async function quit(runs: number): Promise<void> {
@@ -170,6 +193,7 @@ export function createFiles(config: FilesConfig): Files {
         return;
       }
     }
+    await config.onQuitting();
     await backend.documents.Quit(documents.page.peek(), discard);
   }
 
@@ -187,7 +211,12 @@ export function createFiles(config: FilesConfig): Files {
     workspace,
     failure,
     fallback,
+    gone,
     attempt,
+    fail: (error) => {
+      failure.value = { error, retry: null };
+    },
+    openWith,
     setWorkspace,
     save,
     saveAs,
@@ -204,10 +233,14 @@ export function createFiles(config: FilesConfig): Files {
         const tab = documents.current.value;
         return tab && statusView(tab, counts.whole.value, counts.selection.value);
       }),
-      mount: (host) => host.append(documents.view.dom),
+      mount: (host) => {
+        host.append(documents.view.dom);
+        documents.mounted();
+      },
       focusText: () => documents.view.focus(),
       open: (path) => openWith(() => documents.open(path)),
       select: (id) => documents.select(id),
+      arrange: (id, index) => documents.arrange(id, index),
       close: (id) => attempt(() => close(id)),
     },
     actions: {

@@ -47,9 +47,14 @@ export function createNotices(documents: Documents, files: Files) {
               detail: failure.error.detail,
               retryAfterMs: failure.error.retryAfterMs,
             }}
-            actions={{ ...(failure.retry && { retry: failure.retry }), dismiss: files.dismiss }}
+            actions={{
+              ...(failure.retry && { retry: failure.retry }),
+              openFolder: () => files.actions["file.openFolder"]?.run(),
+              dismiss: files.dismiss,
+            }}
           />
         )}
+        {files.gone.value !== "" && <FolderGone files={files} />}
         {tab && problem && problem !== closed.value && <TabProblem tab={tab} error={problem} />}
         {fallback && (
           <Notice
@@ -69,6 +74,33 @@ export function createNotices(documents: Documents, files: Files) {
       </>
     );
   };
+}
+
+/** The open folder is not there any more. */
+function FolderGone({ files }: { readonly files: Files }) {
+  return (
+    <Notice
+      kind="warn"
+      title={t("tree.gone.title", { name: files.gone.value })}
+      text={t("tree.gone.text")}
+      actions={
+        <>
+          <button type="button" class="btn sm" onClick={() => files.actions["file.openFolder"]?.run()}>
+            {t("action.openFolder")}
+          </button>
+          <button
+            type="button"
+            class="btn sm quiet"
+            onClick={() => {
+              files.gone.value = "";
+            }}
+          >
+            {t("action.dismiss")}
+          </button>
+        </>
+      }
+    />
+  );
 }
 
 function FoundDraft({

@@ -12,6 +12,8 @@ export interface Backend {
   readonly listen: (handler: (raw: unknown) => void) => () => void;
   /** What the clipboard holds as text. A page may not read it by itself everywhere. */
   readonly readClipboard: () => Promise<string>;
+  /** Puts a text on the clipboard. */
+  readonly writeClipboard: (text: string) => Promise<void>;
   /** Sets the title of the native window. */
   readonly setTitle: (title: string) => void;
   /** Fetches the text behind a document's `textUrl`. */
@@ -28,6 +30,7 @@ interface Bound {
   readonly go?: { readonly api?: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
   readonly runtime?: {
     readonly ClipboardGetText?: () => Promise<string>;
+    readonly ClipboardSetText?: (text: string) => Promise<boolean>;
     readonly WindowSetTitle?: (title: string) => void;
     readonly EventsOn?: (name: string, handler: (...data: readonly unknown[]) => void) => () => void;
   };
@@ -58,6 +61,12 @@ export function connectBackend(scope: object = window): Backend {
         throw new BackendError("internal", "clipboard");
       }
       return read();
+    },
+    writeClipboard: async (text) => {
+      const write = bound(scope).runtime?.ClipboardSetText;
+      if (write === undefined || !(await write(text))) {
+        throw new BackendError("internal", "clipboard");
+      }
     },
     setTitle: (title) => bound(scope).runtime?.WindowSetTitle?.(title),
     getText: (url, signal) => getText(url, signal),

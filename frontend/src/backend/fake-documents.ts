@@ -1,4 +1,4 @@
-import { createFakeDisk } from "./fake-disk";
+import { createFakeDisk, hashOf } from "./fake-disk";
 import { createFakeSearch } from "./fake-search";
 import { createFakeTree } from "./fake-tree";
 import { BackendError } from "./fault";
@@ -13,10 +13,12 @@ import type {
   EventType,
   Layout,
   Listing,
+  Recent,
   SaveRequest,
   SaveResult,
   SyncRequest,
   SyncResult,
+  ViewReport,
   WorkspaceInfo,
   WorkspaceService,
 } from "./gen";
@@ -35,10 +37,19 @@ export interface FakeDocuments {
   readonly workspace: WorkspaceService;
   /** File contents by absolute path, line endings as written. */
   readonly disk: Map<string, string>;
+  /** Folders that were made and may be empty. */
+  readonly folders: ReadonlySet<string>;
+  /** What is in the trash, by the path it was at; folders by their files. */
+  readonly trash: ReadonlyMap<string, string>;
+  /** The paths that were shown in the system's file manager. */
+  readonly revealed: readonly string[];
+  readonly reported: () => ViewReport | null;
   readonly links: readonly string[];
   /** True after Quit was accepted. */
   readonly hasQuit: () => boolean;
   readonly answerDialogs: (dialogs: FakeDialogs) => void;
+  /** Another program writes a file, or with null deletes it; its documents are told of it. */
+  readonly changeOutside: (path: string, raw: string | null) => void;
   readonly getText: (url: string) => Promise<VersionedText>;
   readonly postText: (url: string, update: TextUpdate) => Promise<void>;
   /** The mirror's text of an open document. */
@@ -69,6 +80,8 @@ interface Config {
   readonly workspace: string;
   readonly open: readonly string[];
   readonly drafts: readonly FakeDraft[];
+  readonly layout: Partial<Layout>;
+  readonly recent: Partial<Recent>;
   readonly sample: string;
   readonly now: () => number;
   readonly emit: (type: EventType, payload: object) => void;
@@ -81,6 +94,10 @@ export function createFakeDocuments(config: Config): FakeDocuments {
   const disk = new Map(Object.entries(config.files));
   const open = new Map<string, Open>();
   const links: string[] = [];
+  const folders = new Set<string>();
+  const trash = new Map<string, string>();
+  const revealed: string[] = [];
+  let reported: ViewReport | null = null;
   let drafts = [...config.drafts];
   let dialogs: FakeDialogs = {};
   let page = 0;
@@ -106,6 +123,9 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     };
     open.set(doc.id, doc);
     current = doc.id;
+    if (path !== "") {
+      tree.remember(path);
+    }
     return doc;
   }
 
@@ -150,10 +170,16 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     ) {
       throw new BackendError("unknown_base");
     }
-    if (doc.path === path && !request.overwrite && disk.get(path) !== doc.saved) {
+    const there = disk.get(path);
+    const seen = request.diskHash !== "" && request.diskHash === (await hashOf(there ?? ""));
+    if (doc.path === path && !request.overwrite && there !== doc.saved && !seen) {
       throw new BackendError("changed_on_disk", doc.name);
     }
     const raw = joinEndings(doc.text, doc.endings);
+    if (there !== undefined && there !== raw) {
+      outside.keep(path, there === doc.saved ? "opened" : "overwritten", there);
+    }
+    outside.keep(path, "saved", raw);
     const written = disk.get(path) !== raw;
     disk.set(path, raw);
     doc.path = path;
@@ -169,12 +195,70 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     };
   }
 
+  const outside = createFakeDisk({ disk, now: config.now, find, checkPage });
+
+  function describe(doc: Open): Document {
+    return { ...describeOpen(doc), disk: outside.state(doc) };
+  }
+
+  const tree = createFakeTree({
+    disk,
+    folders,
+    trash,
+    revealed,
+    folder: () => folder,
+    openFolder: (path) => openFolder(path),
+    recent: config.recent,
+    now: config.now,
+    onMoved: (from, to) => {
+      for (const doc of open.values()) {
+        if (doc.path === from || doc.path.startsWith(`${from}/`)) {
+          doc.path = to + doc.path.slice(from.length);
+          doc.name = baseName(doc.path);
+          tellDisk(doc, "moved");
+        }
+      }
+    },
+    onTrashed: (path) => {
+      for (const doc of open.values()) {
+        if (doc.path === path || doc.path.startsWith(`${path}/`)) {
+          tellDisk(doc, "missing");
+        }
+      }
+    },
+  });
+
+  function tellDisk(doc: Open, state: string): void {
+    config.emit("document.disk_changed", {
+      documentId: doc.id,
+      state,
+      document: { ...describe(doc), disk: state === "moved" ? "same" : state },
+      atMs: config.now(),
+    });
+  }
+
   const documents: DocumentsService = {
-    ...createFakeDisk(),
+    ...outside.documents,
     Attach: async (): Promise<DocumentsState> => {
       page += 1;
       config.emit("page.attached", { page });
-      return { page, documents: [...open.values()].map(describe), current, drafts, layout: noLayout };
+      return {
+        page,
+        documents: [...open.values()].map(describe),
+        current,
+        drafts,
+        layout: { ...noLayout, ...config.layout },
+      };
+    },
+    OpenRecent: async (path) => {
+      if (!tree.isRecent(path)) {
+        throw new BackendError("not_granted", baseName(path));
+      }
+      return describe(openPath(path));
+    },
+    ReportView: async (report) => {
+      checkPage(report.page);
+      reported = report;
     },
     New: async () => describe(add("", "", null)),
     Open: async (path) => describe(openPath(path)),
@@ -226,6 +310,9 @@ export function createFakeDocuments(config: Config): FakeDocuments {
       if (raw === undefined) {
         throw new BackendError("not_found", doc.name);
       }
+      if (isDirty(doc)) {
+        outside.keep(doc.path, "discarded", joinEndings(doc.text, doc.endings));
+      }
       Object.assign(doc, splitEndings(raw), { saved: raw, version: doc.version + 1 });
       return describe(doc);
     },
@@ -257,11 +344,12 @@ export function createFakeDocuments(config: Config): FakeDocuments {
 
   function openFolder(path: string): WorkspaceInfo {
     folder = path;
+    tree.rememberFolder(path);
     return { path, name: baseName(path) };
   }
 
   const workspace: WorkspaceService = {
-    ...createFakeTree(),
+    ...tree.workspace,
     ...createFakeSearch(),
     Current: async () => (folder === "" ? { path: "", name: "" } : openFolder(folder)),
     OpenDialog: async () => {
@@ -275,7 +363,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
       if (path !== folder && !path.startsWith(`${folder}/`)) {
         throw new BackendError("not_granted", baseName(path));
       }
-      const entries = listFolder(disk.keys(), path);
+      const entries = listFolder([...disk.keys(), ...[...folders].map((made) => `${made}/`)], path);
       return {
         path,
         entries: entries.slice(0, largestListing),
@@ -300,12 +388,32 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     documents,
     workspace,
     disk,
+    folders,
+    trash,
+    revealed,
+    reported: () => reported,
     links,
     hasQuit: () => quit,
     answerDialogs: (next) => {
       dialogs = next;
     },
+    changeOutside: (path, raw) => {
+      if (raw === null) {
+        disk.delete(path);
+      } else {
+        disk.set(path, raw);
+      }
+      for (const doc of open.values()) {
+        if (doc.path === path) {
+          tellDisk(doc, outside.state(doc));
+        }
+      }
+    },
     getText: async (url) => {
+      const kept = outside.textAt(url);
+      if (kept !== undefined) {
+        return { text: kept, version: 1 };
+      }
       const doc = byUrl(url);
       return { text: doc.text, version: doc.version };
     },
@@ -360,7 +468,7 @@ function applyChange(doc: Open, change: Change): void {
   doc.version += 1;
 }
 
-function describe(doc: Open): Document {
+function describeOpen(doc: Open): Document {
   return {
     id: doc.id,
     uri: doc.path === "" ? `untitled:${doc.id}` : `file://${encodeURI(doc.path)}`,
@@ -434,6 +542,9 @@ function listFolder(paths: Iterable<string>, folder: string): Listing["entries"]
     if (path.startsWith(`${folder}/`)) {
       const rest = path.slice(folder.length + 1).split("/");
       const name = rest[0] ?? "";
+      if (name === "") {
+        continue;
+      }
       found.set(name, rest.length > 1 || found.get(name) === true);
     }
   }

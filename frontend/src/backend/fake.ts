@@ -3,7 +3,16 @@ import { createFakeAgent, type FakeAgent } from "./fake-agent";
 import { createFakeDocuments, type FakeDialogs, type FakeDocuments, type FakeDraft } from "./fake-documents";
 import { createFakeSettings, type FakeKeyring, type FakeSettings } from "./fake-settings";
 import { BackendError } from "./fault";
-import type { BackendEvent, EventType, FaultCode, Provider, RunnerState, Settings } from "./gen";
+import type {
+  BackendEvent,
+  EventType,
+  FaultCode,
+  Layout,
+  Provider,
+  Recent,
+  RunnerState,
+  Settings,
+} from "./gen";
 
 /** How a fake backend starts. Paths are absolute, with forward slashes. */
 export interface FakeOptions {
@@ -16,6 +25,10 @@ export interface FakeOptions {
   /** Paths of the documents that are open. */
   readonly open?: readonly string[];
   readonly drafts?: readonly FakeDraft[];
+  /** What of the window was open at the last use. */
+  readonly layout?: Partial<Layout>;
+  /** What was opened of late. */
+  readonly recent?: Partial<Recent>;
   readonly dialogs?: FakeDialogs;
   readonly settings?: Partial<Settings>;
   readonly providers?: readonly Provider[];
@@ -34,6 +47,12 @@ export interface FakeOptions {
 /** A backend in memory that behaves as the host does, for tests and for work without Go. */
 export interface FakeBackend extends Backend {
   readonly disk: FakeDocuments["disk"];
+  /** The folders that were made and may be empty. */
+  readonly folders: FakeDocuments["folders"];
+  readonly trash: FakeDocuments["trash"];
+  readonly revealed: FakeDocuments["revealed"];
+  /** The last report of ReportView; null before it. */
+  readonly reported: FakeDocuments["reported"];
   readonly links: FakeDocuments["links"];
   readonly hasQuit: () => boolean;
   /** The title of the window, as last set. */
@@ -42,6 +61,7 @@ export interface FakeBackend extends Backend {
   /** The key the host holds; the page has no such call. */
   readonly keyOf: FakeSettings["keyOf"];
   readonly answerDialogs: (dialogs: FakeDialogs) => void;
+  readonly changeOutside: FakeDocuments["changeOutside"];
   readonly setKeyring: (keyring: FakeKeyring) => void;
   /** The labels of the native menu, as last set. */
   readonly menu: FakeSettings["menu"];
@@ -78,6 +98,8 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     workspace: options.workspace ?? "",
     open: options.open ?? [],
     drafts: options.drafts ?? [],
+    layout: options.layout ?? {},
+    recent: options.recent ?? {},
     sample: options.sample ?? "/sample",
     now,
     emit,
@@ -134,6 +156,7 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
   }
 
   let title = "";
+  let clipboard = options.clipboard ?? "";
   return {
     documents: wrap("Documents", files.documents),
     workspace: wrap("Workspace", files.workspace),
@@ -143,7 +166,10 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
       listeners.add(handler);
       return () => listeners.delete(handler);
     },
-    readClipboard: async () => options.clipboard ?? "",
+    readClipboard: async () => clipboard,
+    writeClipboard: async (text) => {
+      clipboard = text;
+    },
     setTitle: (next) => {
       title = next;
     },
@@ -151,11 +177,16 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     getText: (url) => files.getText(url),
     postText: (url, update) => files.postText(url, update),
     disk: files.disk,
+    folders: files.folders,
+    trash: files.trash,
+    revealed: files.revealed,
+    reported: files.reported,
     links: files.links,
     hasQuit: files.hasQuit,
     textOf: files.textOf,
     keyOf: settings.keyOf,
     answerDialogs: files.answerDialogs,
+    changeOutside: files.changeOutside,
     setKeyring: settings.setKeyring,
     menu: settings.menu,
     setRunner: agent.setRunner,

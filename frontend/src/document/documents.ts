@@ -92,8 +92,8 @@ export interface Documents {
   /** Gets the open documents from the host; also after a gap in the events. */
   readonly attach: () => Promise<void>;
   readonly open: (path: string) => Promise<Tab>;
-  /** Shows a document that the host opened; in the background it only gets a tab. */
-  readonly show: (info: Document, background?: boolean) => Promise<Tab>;
+  /** Shows a document that the host opened. */
+  readonly show: (info: Document) => Promise<Tab>;
   /** Loads a document that the host opened, without bringing it to the front. */
   readonly add: (info: Document) => Promise<void>;
   /** Closes those of these documents that have nothing unsaved. */
@@ -111,8 +111,6 @@ export interface Documents {
   readonly place: (view: DocumentView) => void;
   /** To be called when the view has come into the page: it cannot be scrolled before. */
   readonly mounted: () => void;
-  /** Offers unsaved text that the host found later. */
-  readonly addDraft: (draft: Draft) => void;
   readonly save: (id: string, options?: SaveOptions) => Promise<SaveResult>;
   readonly saveAs: (id: string) => Promise<SaveResult | null>;
   /**
@@ -296,11 +294,9 @@ export function createDocuments(config: DocumentsConfig): Documents {
     }
   }
 
-  async function show(info: Document, background = false): Promise<OwnTab> {
+  async function show(info: Document): Promise<OwnTab> {
     const tab = tabs.value.find((t) => t.id === info.id) ?? (await load(info, false));
-    if (!background) {
-      select(tab);
-    }
+    select(tab);
     return tab;
   }
 
@@ -466,9 +462,6 @@ export function createDocuments(config: DocumentsConfig): Documents {
       if (tab?.untouched) {
         scrollToTop(tab);
       }
-    },
-    addDraft: (draft) => {
-      drafts.value = [...drafts.value.filter((d) => d.id !== draft.id), draft];
     },
     save: (id, options) => saveWith(find(id), options ?? {}, (request) => backend.documents.Save(request)),
     saveAs: async (id) => {

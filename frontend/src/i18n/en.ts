@@ -107,6 +107,9 @@ export const en = {
   "set.cut": "Only the first 10,000 changes are here. Apply them, then search again for the rest.",
   "set.promise": "Each file changes whole or not at all; one undo for the set.",
   "set.changed": "Changed since the preview",
+  "set.row": "Line {line}: “{old}” becomes “{insert}”",
+  "set.row.deleted": "Line {line}: “{old}” is taken out",
+  "set.row.inserted": "Line {line}: “{insert}” is added",
   "set.problem": "Left out. {reason}",
   "set.replace": "Replace {n} in {files, plural, one {1 file} other {# files}}",
   "set.replacing": "Replacing",
@@ -128,6 +131,7 @@ export const en = {
   "set.takenBack": "{n, plural, one {Undone in {name} already.} other {Undone in # documents already.}}",
   "set.undo": "Undo",
   "set.undoing": "Undoing",
+  "set.undone.file": "Undone",
   "set.undone": "Undone. Every file is as it was.",
   "set.done": "Done",
   "set.lookAgain": "Look again",
@@ -140,7 +144,6 @@ export const en = {
 
   // ---- tree: names, moving, trash ----
   "tree.menu": "What can be done here",
-  "tree.new": "New",
   "tree.rename": "New name for {name}",
   "tree.nameDocument": "Name of the new document in {folder}",
   "tree.nameFolder": "Name of the new folder in {folder}",
@@ -174,7 +177,8 @@ export const en = {
   "quick.none": "No file of that name",
   "quick.noRecent": "Nothing was opened of late",
   "quick.noRecentFiles": "No recent file in this folder. Type to find others.",
-  "quick.more": "{n, plural, one {1 more fits. Type on to narrow it down.} other {# more fit. Type on to narrow it down.}}",
+  "quick.more":
+    "{n, plural, one {1 more fits. Type on to narrow it down.} other {# more fit. Type on to narrow it down.}}",
   "quick.cut": "This folder has more files than are looked through.",
   "quick.open": "Open",
   "start.recent": "Recent",

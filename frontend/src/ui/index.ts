@@ -3,15 +3,24 @@ export { type CommandAction, type CommandBoard, createBoard } from "./board";
 export { type CommandId, commands } from "./commands";
 export { type Counts, countText, isCountedByCharacter } from "./count";
 export { createDialogs, type Dialogs } from "./dialog";
+export { describeFault } from "./fault";
 export { FaultNotice } from "./fault-notice";
+export type { FinderSource } from "./finder";
 export { Icon, mountSprite } from "./icon";
 export { gtkKey, keyLabel, keysOn, type Platform, platformOf } from "./keys";
-export { createLayout, focusPart, type Layout } from "./layout";
+export { createLayout, focusPart, type Layout, widths } from "./layout";
+export type { MenuItem } from "./menu";
 export { Notice } from "./notice";
+export { baseName, folderOf, isWithin, joinPath, relativePath } from "./paths";
+export { type PreviewState, SearchView } from "./search";
+export { createSearch, type Search, type SearchRow } from "./search-model";
+export { type SetActions, SetReceipt, SetReview } from "./set";
 export {
   type EditsByPath,
   reviewSet,
+  type SetRow,
   type SetView,
+  setRows,
   tickEdit,
   tickFile,
   ticksOf,
@@ -20,7 +29,8 @@ export { createSettings, type SettingsStore } from "./settings-store";
 export { Plate } from "./start";
 export type { StatusView } from "./status";
 export { createToasts, type Toasts } from "./toast";
-export { createTree, type Tree } from "./tree-model";
+export type { TreeHandlers } from "./tree";
+export { createTree, documentLabel, type Tree, type TreeField } from "./tree-model";
 export {
   createSettingsTab,
   createSlots,

@@ -10,8 +10,12 @@ export interface Layout {
   /** The sidebar's width while it shows the search, which needs more. */
   readonly searchWidth: Signal<number | null>;
   readonly paletteOpen: Signal<boolean>;
+  /** What the finder looks through; "" while it is shut. */
+  readonly finder: Signal<"" | "files" | "recent">;
   /** The id of the sidebar's view. */
   readonly sideView: Signal<string>;
+  /** The id of the panel's view. */
+  readonly panelView: Signal<string>;
 }
 
 /** The widths a person may draw a side part to, in CSS pixels. */
@@ -30,7 +34,9 @@ export function createLayout(): Layout {
     panelWidth: signal<number | null>(null),
     searchWidth: signal<number | null>(null),
     paletteOpen: signal(false),
+    finder: signal<"" | "files" | "recent">(""),
     sideView: signal("files"),
+    panelView: signal("review"),
   };
 }
 

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./icon";
 import { rovingIndex, typedIndex } from "./roving";
 
@@ -80,6 +80,56 @@ export function MenuButton(props: MenuButtonProps) {
         {props.children}
       </button>
       {open.value && <MenuList {...props} id={id} close={close} />}
+    </div>
+  );
+}
+
+/** Props of PopupMenu. */
+export interface PopupMenuProps {
+  readonly label: string;
+  /** Where it begins, in CSS pixels of the window; it is moved so that it fits. */
+  readonly at: { readonly x: number; readonly y: number };
+  readonly items: readonly MenuItem[];
+  readonly onChoose: (id: string) => void;
+  /** It is shut; called before `onChoose`. */
+  readonly onClose: () => void;
+}
+
+/** A menu that opens where the pointer or the focus is. Whoever shows it gives the focus back. */
+export function PopupMenu({ label, at, items, onChoose, onClose }: PopupMenuProps) {
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    const list = element?.firstElementChild;
+    if (element && list instanceof HTMLElement) {
+      const fit = (start: number, size: number, room: number): number =>
+        Math.max(4, Math.min(start, room - size - 4));
+      element.style.setProperty("--x", `${fit(at.x, list.offsetWidth, window.innerWidth)}px`);
+      element.style.setProperty("--y", `${fit(at.y, list.offsetHeight, window.innerHeight)}px`);
+    }
+  }, [at]);
+
+  useEffect(() => {
+    const outside = (event: Event): void => {
+      if (!(event.target instanceof Node) || !box.current?.contains(event.target)) {
+        onClose();
+      }
+    };
+    document.addEventListener("pointerdown", outside, true);
+    window.addEventListener("blur", outside);
+    return () => {
+      document.removeEventListener("pointerdown", outside, true);
+      window.removeEventListener("blur", outside);
+    };
+  }, [onClose]);
+
+  return (
+    <div class="menu-over" ref={box} style={{ "--x": `${at.x}px`, "--y": `${at.y}px` }}>
+      <MenuList class="" id={id} label={label} items={items} onChoose={onChoose} close={() => onClose()}>
+        {null}
+      </MenuList>
     </div>
   );
 }

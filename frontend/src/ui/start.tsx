@@ -1,6 +1,7 @@
 import { type MessageKey, t } from "../i18n";
 import type { CommandBoard } from "./board";
 import { type CommandId, commands } from "./commands";
+import { type FinderSource, RecentList } from "./finder";
 import { Icon, type IconName } from "./icon";
 import { keyLabel } from "./keys";
 import { rich } from "./rich";
@@ -14,6 +15,7 @@ const ways: readonly { readonly id: CommandId; readonly label: MessageKey; reado
 /** Props of FirstRun. */
 export interface FirstRunProps {
   readonly board: CommandBoard;
+  readonly recent: FinderSource;
   /** No provider is set up yet: AI is off, and how to turn it on is said. */
   readonly aiOff: boolean;
   readonly onSample: () => void;
@@ -21,7 +23,7 @@ export interface FirstRunProps {
 }
 
 /** The window while no folder and no document is open. */
-export function FirstRun({ board, aiOff, onSample, onAddProvider }: FirstRunProps) {
+export function FirstRun({ board, recent, aiOff, onSample, onAddProvider }: FirstRunProps) {
   const link = (run: () => void) => (words: string) => (
     <button type="button" class="linked" onClick={run}>
       {words}
@@ -46,6 +48,7 @@ export function FirstRun({ board, aiOff, onSample, onAddProvider }: FirstRunProp
             );
           })}
         </ul>
+        <RecentList source={recent} />
         <div class="small">
           <p>{t("start.reads")}</p>
           {aiOff && <p>{rich(t("start.aiOff"), { a: link(onAddProvider) })}</p>}

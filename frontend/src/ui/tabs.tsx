@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../i18n";
 import { Icon } from "./icon";
@@ -29,15 +30,21 @@ export interface TabsProps {
   /** `focusText` is true when the pointer chose it: the text then gets the focus. */
   readonly onSelect: (id: string, focusText: boolean) => void;
   readonly onClose: (id: string) => void;
+  /** A tab was dragged to another place, counted without it, from 0. */
+  readonly onArrange: (id: string, index: number) => void;
 }
 
 /**
  * The tabs of the strip. Left, Right, Home and End move and show at once,
  * Enter goes to the text, Delete closes, as do a middle click and the cross
- * that the pointer brings up.
+ * that the pointer brings up. A tab is dragged to another place; two commands
+ * do it by keyboard.
  */
-export function Tabs({ tabs, current, controls, onSelect, onClose }: TabsProps) {
+export function Tabs({ tabs, current, controls, onSelect, onClose, onArrange }: TabsProps) {
   const list = useRef<HTMLDivElement>(null);
+  const dragged = useSignal("");
+  /** Where what is dragged would go: before the tab of this index. */
+  const before = useSignal(-1);
 
   useEffect(() => {
     list.current
@@ -73,12 +80,38 @@ export function Tabs({ tabs, current, controls, onSelect, onClose }: TabsProps) 
           <button
             type="button"
             key={tab.id}
-            class={`tab${tab.missing ? " missing" : ""}`}
+            class={tabClass(tab, dragged.value === "" ? -1 : before.value, index, tabs.length)}
             role="tab"
             aria-selected={selected}
             aria-controls={selected ? controls : undefined}
             tabIndex={selected || (index === 0 && !tabs.some((other) => other.id === current)) ? 0 : -1}
             title={tab.path || undefined}
+            draggable
+            onDragStart={(event) => {
+              dragged.value = tab.id;
+              if (event.dataTransfer !== null) {
+                event.dataTransfer.effectAllowed = "move";
+                event.dataTransfer.setData("application/x-galley-tab", "");
+              }
+            }}
+            onDragOver={(event) => {
+              if (dragged.peek() !== "") {
+                event.preventDefault();
+                const { left, width } = event.currentTarget.getBoundingClientRect();
+                before.value = event.clientX > left + width / 2 ? index + 1 : index;
+              }
+            }}
+            onDrop={(event) => {
+              event.preventDefault();
+              const from = tabs.findIndex((other) => other.id === dragged.peek());
+              if (from >= 0 && before.peek() >= 0) {
+                onArrange(dragged.peek(), before.peek() - (from < before.peek() ? 1 : 0));
+              }
+            }}
+            onDragEnd={() => {
+              dragged.value = "";
+              before.value = -1;
+            }}
             onClick={() => onSelect(tab.id, true)}
             onAuxClick={(event) => {
               if (event.button === 1) {
@@ -107,6 +140,13 @@ export function Tabs({ tabs, current, controls, onSelect, onClose }: TabsProps) 
       })}
     </div>
   );
+}
+
+/** The class of a tab; a line stands where what is dragged would go. */
+function tabClass(tab: TabView, before: number, index: number, count: number): string {
+  const line =
+    before === index ? " drop-before" : before === count && index === count - 1 ? " drop-after" : "";
+  return `tab${tab.missing ? " missing" : ""}${line}`;
 }
 
 function TabMark({ tab }: { readonly tab: TabView }) {

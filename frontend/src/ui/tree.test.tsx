@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Entry, Listing } from "../backend";
 import { BackendError } from "../backend";
 import { click, press, settle, show } from "./stage.testing";
-import { TreeView } from "./tree";
+import { type TreeHandlers, TreeView } from "./tree";
 import { createTree, documentLabel } from "./tree-model";
 
 function entry(path: string, folder = false, ignored = false): Entry {
@@ -20,6 +20,14 @@ const folders: Readonly<Record<string, readonly Entry[]>> = {
   ],
   "/w/Drafts": [entry("/w/Drafts/a.md"), entry("/w/Drafts/b.md")],
   "/w/build": [],
+};
+
+const idle: TreeHandlers = {
+  open: () => {},
+  run: () => {},
+  menu: () => [],
+  submit: async () => "",
+  move: () => {},
 };
 
 function lister() {
@@ -52,8 +60,9 @@ describe("TreeView", () => {
         tree={tree}
         label="w"
         current={current}
-        unsaved={new Set(unsaved)}
-        onOpen={(p) => opened.push(p)}
+        marks={new Map(unsaved.map((path) => [path, "unsaved"]))}
+        platform="linux"
+        handlers={{ ...idle, open: (p) => opened.push(p) }}
       />,
     );
     await settle();
@@ -128,7 +137,7 @@ describe("TreeView", () => {
       more: 7,
     }));
     const root = await show(
-      <TreeView tree={tree} label="" current="" unsaved={new Set()} onOpen={() => {}} />,
+      <TreeView tree={tree} label="" current="" marks={new Map()} platform="linux" handlers={idle} />,
     );
     await act(() => tree.setRoot("/e"));
     await settle();
@@ -148,7 +157,7 @@ describe("TreeView", () => {
     });
     tree.setRoot("/w");
     const root = await show(
-      <TreeView tree={tree} label="" current="" unsaved={new Set()} onOpen={() => {}} />,
+      <TreeView tree={tree} label="" current="" marks={new Map()} platform="linux" handlers={idle} />,
     );
     await settle();
     expect(root.textContent).toBe("w could not be read. Retry");

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { act } from "preact/test-utils";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Recent } from "../backend";
 import { createFakeBackend } from "../backend/fake";
 import { setLanguage } from "../i18n";
 import { applyLook } from "./appearance";
@@ -37,6 +38,8 @@ function tab(id: string, change: Partial<TabView> = {}): TabView {
   };
 }
 
+const noRecent: Recent = { files: [], workspaces: [] };
+
 const status: StatusView = {
   save: "saved",
   savedAtMs: new Date(2026, 10, 12, 14, 6).getTime(),
@@ -54,6 +57,7 @@ describe("Tabs", () => {
   async function staged(tabs: readonly TabView[], current: string) {
     const selected: (string | boolean)[][] = [];
     const closed: string[] = [];
+    const arranged: (string | number)[][] = [];
     const root = await show(
       <Tabs
         tabs={tabs}
@@ -61,10 +65,11 @@ describe("Tabs", () => {
         controls="front"
         onSelect={(id, focusText) => selected.push([id, focusText])}
         onClose={(id) => closed.push(id)}
+        onArrange={(id, index) => arranged.push([id, index])}
       />,
     );
     const all = [...root.querySelectorAll<HTMLButtonElement>("[role=tab]")];
-    return { root, all, selected, closed };
+    return { root, all, selected, closed, arranged };
   }
 
   it("moves by arrows, going round, and shows at once", async () => {
@@ -86,6 +91,31 @@ describe("Tabs", () => {
     await click(root.querySelectorAll(".shut")[1] ?? expect.unreachable());
     expect(closed).toEqual(["a", "b", "b"]);
     expect(selected).toEqual([]);
+  });
+
+  // covers: F10 (tabs in an order of one's own)
+  it("is dragged to another place, counted without itself", async () => {
+    const { all, arranged } = await staged([tab("a"), tab("b"), tab("c")], "a");
+    const drag = (type: string, on: Element | undefined, clientX = 0): Promise<void> =>
+      act(() => {
+        const event = new MouseEvent(type, { bubbles: true, cancelable: true, clientX });
+        on?.dispatchEvent(Object.assign(event, { dataTransfer: null }));
+      });
+    await drag("dragstart", all[0]);
+    // Nothing has a width here, so that every place is behind the middle or before it.
+    await drag("dragover", all[1], 1);
+    expect(all[2]?.classList).toContain("drop-before");
+    await drag("drop", all[1]);
+    await drag("dragend", all[0]);
+    await drag("dragstart", all[2]);
+    await drag("dragover", all[0], 0);
+    await drag("drop", all[0]);
+    await drag("dragend", all[2]);
+    await drag("dragover", all[0], 0);
+    expect(arranged).toEqual([
+      ["a", 1],
+      ["c", 0],
+    ]);
   });
 
   it("shows and says what state a document is in", async () => {
@@ -175,7 +205,7 @@ describe("StatusBar", () => {
 });
 
 describe("Window", () => {
-  async function staged(open: readonly TabView[] = [], folder = "") {
+  async function staged(open: readonly TabView[] = [], folder = "", recent: Recent = noRecent) {
     const backend = createFakeBackend({ files: { "/w/a.md": "" }, workspace: "/w" });
     const settings = createSettings(backend);
     await settings.load();
@@ -193,6 +223,21 @@ describe("Window", () => {
       toasts: createToasts(),
       workspace: signal({ path: folder, name: folder.slice(1) }),
       tree,
+      treeHandlers: {
+        open: (path) => did.push(`open ${path}`),
+        run: (id, path) => did.push(`${id} ${path}`),
+        menu: () => [],
+        submit: async () => "",
+        move: () => {},
+      },
+      finder: {
+        recent: signal(recent),
+        quickOpen: async () => ({ files: [], more: 0, cut: false }),
+        openFile: () => {},
+        openRecentFile: (path) => did.push(`recent file ${path}`),
+        openRecentFolder: (path) => did.push(`recent folder ${path}`),
+        clear: () => did.push("clear recent"),
+      },
       documents: {
         tabs: signal(open),
         current: signal(open[0]?.id ?? ""),
@@ -206,6 +251,7 @@ describe("Window", () => {
         focusText: () => did.push("focus text"),
         open: (path) => did.push(`open ${path}`),
         select: (id) => did.push(`select ${id}`),
+        arrange: (id, index) => did.push(`arrange ${id} ${index}`),
         close: (id) => did.push(`close ${id}`),
       },
       slots: createSlots(),
@@ -248,6 +294,21 @@ describe("Window", () => {
     expect(did).toEqual(["folder", "new", "file", "sample"]);
     await click(links[0] ?? expect.unreachable());
     expect(one(root, ".set h1").textContent).toBe("AI providers");
+  });
+
+  // covers: F10 (recent files and folders, from the first window)
+  it("lists what was opened of late on the first window, and clears the list", async () => {
+    const { root, did } = await staged([], "", {
+      files: [{ path: "/w/Drafts/Ferry.md", name: "Ferry.md", atMs: 0 }],
+      workspaces: [{ path: "/w", name: "w" }],
+    });
+    const rows = [...root.querySelectorAll(".recent li button")];
+    expect(rows.map((row) => row.textContent)).toEqual(["w", "FerryDrafts"]);
+    for (const row of rows) {
+      await click(row);
+    }
+    await click(one(root, ".recent .linked"));
+    expect(did).toEqual(["recent folder /w", "recent file /w/Drafts/Ferry.md", "clear recent"]);
   });
 
   it("shows the folder's tree, and that no document is open", async () => {

@@ -5,6 +5,7 @@ import type { WorkspaceInfo } from "../backend";
 import { t } from "../i18n";
 import type { CommandBoard } from "./board";
 import { DialogHost, type Dialogs } from "./dialog";
+import { type FinderSource, OpenRecent, QuickOpen } from "./finder";
 import { Icon } from "./icon";
 import type { Layout } from "./layout";
 import { isModalOpen } from "./modal";
@@ -17,8 +18,9 @@ import { FirstRun, NothingOpen, Plate } from "./start";
 import { StatusBar, type StatusView } from "./status";
 import { Tabs, type TabView } from "./tabs";
 import { ToastHost, type Toasts } from "./toast";
-import { TreeView } from "./tree";
+import { type TreeHandlers, TreeView } from "./tree";
 import { documentLabel, type Tree } from "./tree-model";
+import type { RowMark } from "./tree-row";
 
 /** The id of the settings' tab, among the ids of documents. */
 const settingsTab = "settings";
@@ -65,6 +67,8 @@ export interface DocumentsView {
   readonly focusText: () => void;
   readonly open: (path: string) => void;
   readonly select: (id: string) => void;
+  /** Gives a tab another place, from 0. */
+  readonly arrange: (id: string, index: number) => void;
   /** Closes a document, after asking about unsaved text. */
   readonly close: (id: string) => void;
 }
@@ -107,6 +111,8 @@ export interface WindowModel {
   readonly toasts: Toasts;
   readonly workspace: ReadonlySignal<WorkspaceInfo>;
   readonly tree: Tree;
+  readonly treeHandlers: TreeHandlers;
+  readonly finder: FinderSource;
   readonly documents: DocumentsView;
   readonly slots: Slots;
   readonly onSample: () => void;
@@ -184,6 +190,7 @@ function Whole({ model }: { readonly model: WindowModel }) {
             {first ? (
               <FirstRun
                 board={board}
+                recent={model.finder}
                 aiOff={providers.length === 0}
                 onSample={model.onSample}
                 onAddProvider={() => showSettings(model.settingsTab, "providers")}
@@ -202,9 +209,19 @@ function Whole({ model }: { readonly model: WindowModel }) {
           }}
         />
       )}
+      {layout.finder.value === "files" && (
+        <QuickOpen source={model.finder} onClose={() => shutFinder(layout)} />
+      )}
+      {layout.finder.value === "recent" && (
+        <OpenRecent source={model.finder} onClose={() => shutFinder(layout)} />
+      )}
       <DialogHost dialogs={dialogs} platform={platform} />
     </>
   );
+}
+
+function shutFinder(layout: Layout): void {
+  layout.finder.value = "";
 }
 
 function Sidebar({ model, settingsFront }: { readonly model: WindowModel; readonly settingsFront: boolean }) {
@@ -318,7 +335,7 @@ function Files({ model }: { readonly model: WindowModel }) {
   const { path, name } = workspace.value;
   const tabs = documents.tabs.value;
   const current = tabs.find((tab) => tab.id === documents.current.value)?.path ?? "";
-  const unsaved = new Set(tabs.filter((tab) => tab.dirty).map((tab) => tab.path));
+  const marks = new Map(tabs.flatMap((tab) => markOf(tab)));
   useEffect(() => tree.reveal(current), [tree, path, current]);
   const cover = slots.cover.value?.() ?? null;
   if (cover !== null) {
@@ -339,7 +356,7 @@ function Files({ model }: { readonly model: WindowModel }) {
           class="ib sm"
           aria-label={t("tree.newDocument")}
           title={t("tree.newDocument")}
-          onClick={() => board.run("file.new")}
+          onClick={() => board.run(path === "" ? "file.new" : "file.newInFolder")}
         >
           <Icon name="plus" />
         </button>
@@ -353,12 +370,25 @@ function Files({ model }: { readonly model: WindowModel }) {
             </button>
           </div>
         ) : (
-          <TreeView tree={tree} label={name} current={current} unsaved={unsaved} onOpen={documents.open} />
+          <TreeView
+            tree={tree}
+            label={name}
+            current={current}
+            marks={marks}
+            platform={board.platform.value}
+            handlers={model.treeHandlers}
+          />
         )}
       </div>
       {slots.below.value?.()}
     </div>
   );
+}
+
+/** The mark that an open document gives its row. */
+function markOf(tab: TabView): readonly (readonly [string, RowMark])[] {
+  const mark = tab.conflict ? "conflict" : tab.missing ? "missing" : tab.dirty ? "unsaved" : null;
+  return mark === null || tab.path === "" ? [] : [[tab.path, mark]];
 }
 
 function Strip({ model, settingsFront }: { readonly model: WindowModel; readonly settingsFront: boolean }) {
@@ -388,6 +418,12 @@ function Strip({ model, settingsFront }: { readonly model: WindowModel; readonly
           if (focusText) {
             documents.focusText();
           }
+        }
+      }}
+      onArrange={(id, index) => {
+        // The settings' tab stays behind the documents'.
+        if (id !== settingsTab) {
+          documents.arrange(id, Math.min(index, documents.tabs.value.length - 1));
         }
       }}
       onClose={(id) => {
