@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -43,6 +44,11 @@ type TextStore interface {
 	Text(id string) (body string, version int, err error)
 	// ReplaceText makes text the mirror at version.
 	ReplaceText(r document.Replacement) (document.Synced, error)
+	// BaseText and DiskText return the texts of the last comparison, which hash
+	// names; VersionText that of a kept version.
+	BaseText(id, hash string) (string, error)
+	DiskText(id, hash string) (string, error)
+	VersionText(ctx context.Context, id, version string) (string, error)
 }
 
 // Middleware returns the asset server's middleware: it sets the policy, puts
@@ -90,29 +96,46 @@ func (b *bufferedPage) Header() http.Header         { return b.header }
 func (b *bufferedPage) Write(p []byte) (int, error) { return b.body.Write(p) }
 func (b *bufferedPage) WriteHeader(status int)      { b.status = status }
 
-// serveText answers GET and POST of /document/<id>/text. A POST carries the
-// page's number, the version and the endings in its query: page, version and
-// endings ("lf:3,crlf:1").
+// serveText answers below /document/<id>/: GET and POST of text, and GET of
+// base?hash=, disk?hash= and history/<version>. A POST carries the page's
+// number, the version and the endings in its query: page, version and endings
+// ("lf:3,crlf:1").
 func serveText(w http.ResponseWriter, r *http.Request, rest string, texts TextStore, log *slog.Logger) {
 	id, tail, _ := strings.Cut(rest, "/")
-	if tail != "text" {
+	what, version, nested := strings.Cut(tail, "/")
+	hash := r.URL.Query().Get("hash")
+	var get func() (string, error)
+	switch {
+	case tail == "text":
+		get = func() (string, error) {
+			body, version, err := texts.Text(id)
+			w.Header().Set("Galley-Version", strconv.Itoa(version))
+			return body, err
+		}
+	case tail == "base":
+		get = func() (string, error) { return texts.BaseText(id, hash) }
+	case tail == "disk":
+		get = func() (string, error) { return texts.DiskText(id, hash) }
+	case what == "history" && nested:
+		get = func() (string, error) { return texts.VersionText(r.Context(), id, version) }
+	default:
 		http.NotFound(w, r)
 		return
 	}
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		body, version, err := texts.Text(id)
+	switch {
+	case r.Method == http.MethodGet, r.Method == http.MethodHead:
+		body, err := get()
 		if err != nil {
+			w.Header().Del("Galley-Version")
 			refuse(w, err)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("Galley-Version", strconv.Itoa(version))
 		if _, err := io.WriteString(w, body); err != nil {
 			log.Debug("text not delivered", "err", err)
 		}
-	case http.MethodPost:
+	case r.Method == http.MethodPost && tail == "text":
 		if err := receiveText(r, id, texts); err != nil {
 			log.Info("text refused", "code", fault.CodeOf(err))
 			refuse(w, err)
@@ -120,7 +143,11 @@ func serveText(w http.ResponseWriter, r *http.Request, rest string, texts TextSt
 		}
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		w.Header().Set("Allow", "GET, HEAD, POST")
+		allow := "GET, HEAD"
+		if tail == "text" {
+			allow += ", POST"
+		}
+		w.Header().Set("Allow", allow)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"galley/backend/agent/host"
 	"galley/backend/credential"
 	"galley/backend/document"
+	"galley/backend/fault"
 	"galley/backend/settings"
 	"galley/backend/workspace"
 )
@@ -64,12 +65,16 @@ func New(cfg Config) (*Backend, error) {
 		return nil, err
 	}
 	grants := workspace.NewGrants()
-	set, err := document.New(document.Config{Grants: grants, Home: cfg.Home.Dir, Log: cfg.Log})
+	emitter := NewEmitter(cfg.Send)
+	set, err := document.New(document.Config{
+		Grants: grants, Home: cfg.Home.Dir, Log: cfg.Log,
+		OnDisk: func(c document.DiskChange) { emitter.Emit("document.disk_changed", diskChangedOf(c)) },
+	})
 	if err != nil {
 		return nil, err
 	}
 	keys := credential.New(credential.Config{KeysFile: cfg.Home.Keys(), PlainFile: cfg.Home.Credentials(), Ring: cfg.Ring})
-	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, recoveryDir: cfg.Home.Recovery(), emitter: NewEmitter(cfg.Send)}
+	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, recoveryDir: cfg.Home.Recovery(), emitter: emitter}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.closing = &closing{end: cfg.Quit}
 	b.host, err = host.New(host.Config{
@@ -117,6 +122,9 @@ func (b *Backend) sweep() {
 	}
 	for _, l := range left {
 		b.log.Warn("a save was cut short, its copies are kept", "state", l.State, "id", l.ID)
+	}
+	if err := b.set.TidyHistory(b.ctx); err != nil && b.ctx.Err() == nil {
+		b.log.Warn("history not tidied", "code", fault.CodeOf(err))
 	}
 }
 

@@ -223,7 +223,7 @@ func documentOf(i document.Info) Document {
 		Encoding: string(i.Format.Encoding), BOM: i.Format.BOM,
 		Endings: i.Endings, Majority: i.Majority, ReadOnly: string(i.ReadOnly), Dirty: i.Dirty,
 		TextURL: "/document/" + i.ID + "/text", Length: i.Length, Anchor: i.Anchor, Head: i.Head,
-		RestoredAtMs: i.RestoredAtMs,
+		RestoredAtMs: i.RestoredAtMs, Disk: string(i.Disk),
 	}
 }
 

@@ -166,7 +166,7 @@ func TestDocuments_SaveWritesWhatWasTyped(t *testing.T) {
 	want := Document{
 		ID: d.ID, URI: "file://" + filepath.ToSlash(path), Path: path, Name: "a.md", Version: 1, Encoding: "utf-8", BOM: true,
 		Endings:  []text.EndingRun{{Ending: text.CRLF, Count: 1}, {Ending: text.LF, Count: 1}, {Ending: text.CR, Count: 1}},
-		Majority: text.LF, TextURL: "/document/" + d.ID + "/text", Length: 23,
+		Majority: text.LF, TextURL: "/document/" + d.ID + "/text", Length: 23, Disk: "same",
 	}
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Error(diff)

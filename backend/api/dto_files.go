@@ -209,8 +209,9 @@ type DiskChanged struct {
 // and its file as it is now. The texts travel by GET.
 type Comparison struct {
 	DocumentID string `json:"documentId"`
-	BaseURL    string `json:"baseUrl"`
-	DiskURL    string `json:"diskUrl"`
+	// BaseURL is "" when the baseline's text is not known any more.
+	BaseURL string `json:"baseUrl"`
+	DiskURL string `json:"diskUrl"`
 	// DiskHash names the bytes on disk; SaveRequest.DiskHash takes it.
 	DiskHash    string           `json:"diskHash"`
 	DiskEndings []text.EndingRun `json:"diskEndings"`
@@ -239,6 +240,8 @@ type History struct {
 	Versions []HistoryVersion `json:"versions"`
 	// Folder is where they are kept.
 	Folder string `json:"folder"`
+	// Broken counts versions that are damaged and not listed.
+	Broken int `json:"broken"`
 }
 
 // Recent is what was opened of late, newest first.

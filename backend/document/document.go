@@ -46,6 +46,15 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock for times that are shown; nil is time.Now.
 	Now func() time.Time
+	// OnDisk is told how the files of open documents change outside; nil is
+	// nobody. It must not call the set.
+	OnDisk func(DiskChange)
+	// Settle is how long such a change has to last until it is told; 0 is
+	// 80 ms.
+	Settle time.Duration
+	// Calls are those by which the history and the drafts are written; nil is
+	// the real file system.
+	Calls workspace.Calls
 }
 
 // Set is the open documents. Make one with [New] and end it with [Set.Close].
@@ -61,6 +70,13 @@ type Set struct {
 	// opening lets one file be opened at a time, so that two paths of one
 	// file cannot become two documents.
 	opening turn
+	// checking lets one comparison with the disk run at a time, so that what it
+	// tells comes in order.
+	checking turn
+	onDisk   func(DiskChange)
+	settle   time.Duration
+	calls    workspace.Calls
+	history  *history
 
 	// mu guards what follows and the state of each document. No file is
 	// touched while it is held.
@@ -100,13 +116,23 @@ type state struct {
 	restoredAtMs int64
 	// draftFault is why the last draft could not be kept; empty when it was.
 	draftFault fault.Code
+	// disk is what was last told of the file, diskHash its bytes when they are
+	// not the baseline's.
+	disk     DiskState
+	diskHash string
+	// compared is nil but after a comparison.
+	compared *compared
 }
 
 // baseline is what a document is compared with: its file as it was last read
 // or written here.
 type baseline struct {
 	// stat is zero while there is no file.
-	stat   workspace.Stat
+	stat workspace.Stat
+	// seenAt is when stat was taken; zero when it is of an earlier start.
+	seenAt time.Time
+	// id is the file's, zero when it is not known.
+	id     workspace.Identity
 	format text.Format
 	lines  text.Lines
 	// unknown is set when lines could not be read: a restored draft whose
@@ -141,6 +167,9 @@ type Info struct {
 	RestoredAtMs int64
 	// DraftFault is why the last draft could not be kept; empty when it was.
 	DraftFault fault.Code
+	// Disk is how the file was last seen to stand to the baseline: same, changed
+	// or missing.
+	Disk DiskState
 }
 
 // New returns the set of open documents, none yet, and takes stock of the
@@ -152,10 +181,23 @@ func New(cfg Config) (*Set, error) {
 	}
 	s := &Set{
 		grants: cfg.Grants, home: cfg.Home, log: cfg.Log, now: cfg.Now,
-		opening: newTurn(), left: map[string]leftover{},
+		opening: newTurn(), checking: newTurn(), left: map[string]leftover{},
+		onDisk: cfg.OnDisk, settle: cfg.Settle, calls: cfg.Calls,
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.onDisk == nil {
+		s.onDisk = func(DiskChange) {}
+	}
+	if s.settle == 0 {
+		s.settle = defaultSettle
+	}
+	if s.calls == nil {
+		s.calls = workspace.OSCalls()
+	}
+	s.history = &history{
+		calls: s.calls, dir: filepath.Join(cfg.Home, "history"), log: cfg.Log, now: s.now, turn: newTurn(), gone: s.unreachable,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.takeStock()
@@ -168,7 +210,15 @@ func (s *Set) Close(ctx context.Context) error {
 	err := s.FlushDrafts(ctx)
 	s.cancel()
 	s.keepers.Wait()
+	s.history.later.Wait()
 	return err
+}
+
+// unreachable reports whether no file stands at path, as far as it may be
+// looked at.
+func (s *Set) unreachable(path string) bool {
+	_, err := s.grants.PermitRead(path)
+	return err != nil
 }
 
 // Attached is what a page gets when it attaches.
@@ -271,6 +321,9 @@ func (s *Set) forPage(page int64, id string) (*doc, error) {
 // add opens a document with a state; mu must be held. draft is the id of the
 // draft that holds the text already, empty for none.
 func (s *Set) add(id string, st state, draft string) *doc {
+	if st.disk == "" {
+		st.disk = DiskSame
+	}
 	d := &doc{id: id, turn: newTurn(), state: st}
 	d.keeper = newKeeper(s, d, draft)
 	s.docs = append(s.docs, d)
@@ -295,7 +348,7 @@ func (st state) info(id string) Info {
 		Version: st.version, Format: st.format, Endings: st.lines.Endings(), Majority: st.majority,
 		ReadOnly: st.readOnly, Dirty: st.dirty,
 		Length: st.lines.Len(), Anchor: st.anchor, Head: st.head,
-		RestoredAtMs: st.restoredAtMs, DraftFault: st.draftFault,
+		RestoredAtMs: st.restoredAtMs, DraftFault: st.draftFault, Disk: st.disk,
 	}
 	if st.path != "" {
 		i.URI, i.Name = fileURI(st.path), filepath.Base(st.path)

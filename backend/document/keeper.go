@@ -40,6 +40,8 @@ type keeper struct {
 	kept bool
 	// stamp is the document's as it was last settled.
 	stamp int64
+	// archived is the hash of the baseline that was last handed to the history.
+	archived string
 	// failing is the fault of the last attempt, so that each is logged once.
 	failing fault.Code
 }
@@ -159,7 +161,8 @@ func (k *keeper) settle() (err error) {
 	if st.stamp == k.stamp && k.failing == "" {
 		return nil
 	}
-	if st.dirty {
+	if st.dirty || st.disk == DiskMissing {
+		// A text whose file is gone is unsaved too, whoever wrote it.
 		err = k.write(st)
 	} else if k.kept {
 		err = k.retire(st)
@@ -167,7 +170,25 @@ func (k *keeper) settle() (err error) {
 	if err == nil {
 		k.stamp = st.stamp
 	}
+	k.archive(st)
 	return err
+}
+
+// archive keeps the file as it was before the first edit, in the background.
+func (k *keeper) archive(st state) {
+	if !st.dirty || st.path == "" || st.base.unknown || st.base.stat.Hash == "" || st.base.stat.Hash == k.archived {
+		return
+	}
+	k.archived = st.base.stat.Hash
+	h := k.set.history
+	at := k.set.now().UnixMilli()
+	h.later.Go(func() {
+		of := st.subject()
+		err := h.ensure(context.Background(), of, func() content { return contentOfState(st.base.format, st.base.lines) }, VersionOpened, at)
+		if err != nil {
+			h.log.Warn("version not kept", slog.String("code", string(fault.CodeOf(err))))
+		}
+	})
 }
 
 // write makes the draft file what st is.
@@ -188,7 +209,7 @@ func (k *keeper) write(st state) error {
 // draft stays, and follows it.
 func (k *keeper) retire(st state) error {
 	if st.path != "" {
-		_, same, err := k.set.onDisk(st.path, st.base.stat)
+		_, same, err := k.set.compareFile(st.path, st.base)
 		if err != nil || !same {
 			return k.write(st)
 		}

@@ -3,6 +3,7 @@ package document
 import (
 	"context"
 	"strings"
+	"time"
 
 	"galley/backend/fault"
 	"galley/backend/text"
@@ -120,9 +121,10 @@ func (s *Set) begin(ctx context.Context, page int64, id string) (d *doc, release
 	return d, d.turn.release, nil
 }
 
-// Reload takes what is on disk, whatever the mirror holds; unsaved text is
-// gone, and its draft too. The version rises by one. Faults: those of
-// [Set.Open]; busy.
+// Reload takes what is on disk, whatever the mirror holds; unsaved text goes to
+// the history, and its draft is gone. The version rises by one. Faults: those
+// of [Set.Open]; unknown_base when the text changed meanwhile; disk_full and
+// store_failed when the unsaved text cannot be kept; busy.
 func (s *Set) Reload(ctx context.Context, page int64, id string) (Info, error) {
 	d, release, err := s.begin(ctx, page, id)
 	if err != nil {
@@ -130,12 +132,12 @@ func (s *Set) Reload(ctx context.Context, page int64, id string) (Info, error) {
 	}
 	defer release()
 	s.mu.Lock()
-	path := d.path
+	st := d.state
 	s.mu.Unlock()
-	if path == "" {
+	if st.path == "" {
 		return Info{}, fault.New(fault.InvalidInput, "reload", nil)
 	}
-	f, err := s.grants.PermitRead(path)
+	f, err := s.grants.PermitRead(st.path)
 	if err != nil {
 		return Info{}, err
 	}
@@ -143,7 +145,15 @@ func (s *Set) Reload(ctx context.Context, page int64, id string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	if err := s.giveUp(ctx, st); err != nil {
+		return Info{}, err
+	}
 	s.mu.Lock()
+	if d.version != st.version {
+		// Typed into in the very moment: that has to be kept too.
+		s.mu.Unlock()
+		return Info{}, fault.New(fault.UnknownBase, "reload", nil)
+	}
 	fresh.version = d.version + 1
 	fresh.stamp = d.stamp
 	fresh.anchor, fresh.head = clamp(d.anchor, fresh.lines), clamp(d.head, fresh.lines)
@@ -151,6 +161,15 @@ func (s *Set) Reload(ctx context.Context, page int64, id string) (Info, error) {
 	d.touch()
 	s.mu.Unlock()
 	return s.settled(ctx, d), nil
+}
+
+// giveUp keeps the unsaved text of a state in the history before it goes.
+func (s *Set) giveUp(ctx context.Context, st state) error {
+	if !st.dirty {
+		return nil
+	}
+	c := contentOfState(st.format, st.lines)
+	return s.history.keep(ctx, st.subject(), c, VersionDiscarded, s.now().UnixMilli())
 }
 
 // holding returns the open document of the file f, nil when there is none.
@@ -190,11 +209,12 @@ func (s *Set) holding(f workspace.File) (*doc, error) {
 
 // load reads a file into the state of a document just opened.
 func load(f workspace.File) (state, error) {
+	at := time.Now()
 	data, stat, err := f.Read(maxShown)
 	if err != nil {
 		return state{}, err
 	}
-	st := state{path: f.Path(), version: 1}
+	st := state{path: f.Path(), version: 1, disk: DiskSame}
 	st.format, st.lines, err = text.Decode(data)
 	switch {
 	case fault.CodeOf(err) == fault.UnsupportedEncoding && len(data) <= MaxEditable:
@@ -208,8 +228,18 @@ func load(f workspace.File) (state, error) {
 		return state{}, err
 	}
 	st.majority = st.lines.Count().Majority()
-	st.base = baseline{stat: stat, format: st.format, lines: st.lines}
+	st.base = baseline{stat: stat, seenAt: at, id: identityOf(f, stat), format: st.format, lines: st.lines}
 	return st, nil
+}
+
+// identityOf is the file's identity, zero when it is not known or already that
+// of another file than stat.
+func identityOf(f workspace.File, stat workspace.Stat) workspace.Identity {
+	id, err := f.Identity()
+	if err != nil || stat.Inode != 0 && id.File != stat.Inode {
+		return workspace.Identity{}
+	}
+	return id
 }
 
 // clamp brings a position into a text.

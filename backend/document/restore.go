@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"galley/backend/fault"
@@ -128,7 +129,7 @@ func (s *Set) Drafts(ctx context.Context) ([]Draft, error) {
 		d := Draft{ID: id, Path: l.path, SavedAtMs: l.savedAtMs, Length: l.length, Preview: l.preview}
 		if l.path != "" {
 			d.Name = filepath.Base(l.path)
-			_, same, err := s.onDisk(l.path, l.base)
+			_, same, err := s.compareFile(l.path, baseline{stat: l.base})
 			d.Conflict = err == nil && !same
 		}
 		out = append(out, d)
@@ -171,6 +172,7 @@ func (s *Set) RestoreDraft(ctx context.Context, page int64, id string) (Info, er
 	if st.path == "" {
 		return s.reopen(id, st), nil
 	}
+	s.recall(ctx, &st)
 	f, err := s.grants.PermitRead(st.path)
 	if err != nil {
 		// Gone or out of reach: the text comes back all the same, and saving
@@ -193,6 +195,7 @@ func (s *Set) RestoreDraft(ctx context.Context, page int64, id string) (Info, er
 
 // learn reads the text of a draft's baseline, if the file still has it.
 func (b *baseline) learn(f workspace.File) {
+	at := time.Now()
 	data, stat, err := f.Read(maxShown)
 	if err != nil || stat.Hash != b.stat.Hash {
 		return
@@ -201,7 +204,21 @@ func (b *baseline) learn(f workspace.File) {
 	if err != nil {
 		return
 	}
-	*b = baseline{stat: stat, format: format, lines: lines}
+	*b = baseline{stat: stat, seenAt: at, id: identityOf(f, stat), format: format, lines: lines}
+}
+
+// recall reads the text of a draft's baseline from the history, where it was
+// kept when the file was first edited.
+func (s *Set) recall(ctx context.Context, st *state) {
+	data, err := s.history.withHash(ctx, st.subject())
+	if err != nil {
+		s.log.Debug("baseline not in the history", slog.String("code", string(fault.CodeOf(err))))
+		return
+	}
+	format, lines, err := text.Decode(data)
+	if err == nil {
+		st.base.format, st.base.lines, st.base.unknown = format, lines, false
+	}
 }
 
 // reopen opens a draft as a document of its own.

@@ -2,7 +2,9 @@ package document
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
+	"time"
 
 	"galley/backend/fault"
 	"galley/backend/text"
@@ -40,8 +42,11 @@ type Saved struct {
 }
 
 // Save writes the mirror to its file. Nothing is written when the mirror is
-// not what the page holds (unknown_base), when the file is not the baseline
-// (changed_on_disk), or when there is nothing to write. Further faults: those
+// not what the page holds (unknown_base), when the file is neither the baseline
+// nor the version that DiskHash names, or is gone (changed_on_disk), or when
+// there is nothing to write. What is written over is in the history before; it
+// is refused where a version that is not the baseline cannot be kept (disk_full,
+// store_failed). Further faults: those
 // of [workspace.Target.Write]; read_only for a view; invalid_input for an
 // untitled document; busy, not_found, cancelled. After each fault the document
 // is as it was.
@@ -58,7 +63,14 @@ func (s *Set) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 	if st.path == "" {
 		return Saved{}, fault.New(fault.InvalidInput, "save", nil)
 	}
-	return s.write(ctx, d, st, st.path, r.Overwrite)
+	done, err := s.write(ctx, d, st, st.path, r)
+	if fault.CodeOf(err) == fault.ChangedOnDisk {
+		// The document says so from here on, without waiting for a watcher.
+		if g, err := s.see(st.path, st.base); err == nil {
+			s.note(ctx, d, st, g, nil)
+		}
+	}
+	return done, err
 }
 
 // SaveAs writes the mirror to path, which the person chose in a dialog and
@@ -85,13 +97,14 @@ func (s *Set) SaveAs(ctx context.Context, r SaveRequest, path string) (Saved, er
 			return Saved{}, err
 		}
 		if other == d {
-			return s.write(ctx, d, st, st.path, r.Overwrite)
+			return s.write(ctx, d, st, st.path, r)
 		}
 		if other != nil {
 			return Saved{}, &fault.Error{Code: fault.Exists, Op: "save as", Detail: filepath.Base(path)}
 		}
 	}
-	return s.write(ctx, d, st, path, true)
+	r.Overwrite = true
+	return s.write(ctx, d, st, path, r)
 }
 
 // agreed returns the state of a document whose mirror is what the page holds.
@@ -111,14 +124,14 @@ func (s *Set) agreed(d *doc, r SaveRequest) (state, error) {
 
 // write writes a state to path and makes what was written the baseline. The
 // document's turn must be held; it may be edited meanwhile.
-func (s *Set) write(ctx context.Context, d *doc, st state, path string, overwrite bool) (Saved, error) {
+func (s *Set) write(ctx context.Context, d *doc, st state, path string, r SaveRequest) (Saved, error) {
 	own := path == st.path
 	if own && !st.dirty {
 		done, err := s.unchanged(st)
 		switch {
 		case err == nil:
-			return s.saved(ctx, d, st, path, done, false)
-		case fault.CodeOf(err) != fault.ChangedOnDisk || !overwrite:
+			return s.saved(ctx, d, st, path, done, nil)
+		case fault.CodeOf(err) != fault.ChangedOnDisk || !r.Overwrite && r.DiskHash == "":
 			return Saved{}, err
 		}
 	}
@@ -126,61 +139,81 @@ func (s *Set) write(ctx context.Context, d *doc, st state, path string, overwrit
 	if err != nil {
 		return Saved{}, err
 	}
-	options := workspace.WriteOptions{Overwrite: overwrite, RecoveryDir: filepath.Join(s.home, "recovery")}
+	options := workspace.WriteOptions{
+		Overwrite: r.Overwrite, RecoveryDir: filepath.Join(s.home, "recovery"),
+		Keep: func(old []byte) error { return s.keepOld(ctx, st, path, old) },
+	}
 	if own {
 		options.Base = st.base.stat
+		if r.DiskHash != "" {
+			options.Base.Hash = r.DiskHash
+		}
 	}
-	done, err := target.Write(text.Encode(st.format, st.lines), options)
+	data := text.Encode(st.format, st.lines)
+	done, err := target.Write(data, options)
 	if err != nil {
 		return Saved{Fallback: done.Fallback, RecoveryPath: done.RecoveryPath}, err
 	}
-	return s.saved(ctx, d, st, path, done, true)
+	return s.saved(ctx, d, st, path, done, data)
+}
+
+// keepOld keeps what a save is about to write over. That is the baseline, which
+// the file of an earlier version may be too, or somebody else's text, without
+// which nothing is written.
+func (s *Set) keepOld(ctx context.Context, st state, path string, old []byte) error {
+	of := st.subject()
+	if path != st.path {
+		of = subject{path: path}
+	}
+	hash := hashOf(old)
+	if hash != of.hash {
+		of.hash = hash
+		return s.history.keep(ctx, of, contentOf(old), VersionOverwritten, s.now().UnixMilli())
+	}
+	err := s.history.ensure(ctx, of, func() content { return contentOf(old) }, VersionOpened, s.now().UnixMilli())
+	if err != nil {
+		s.log.Warn("version not kept", slog.String("code", string(fault.CodeOf(err))))
+	}
+	return nil
 }
 
 // unchanged sees that the file still is the baseline, so that nothing need be
 // written. Only its hash decides; it is read only when it looks changed.
 func (s *Set) unchanged(st state) (workspace.WriteResult, error) {
-	stat, same, err := s.onDisk(st.path, st.base.stat)
+	stat, same, err := s.compareFile(st.path, st.base)
 	if err == nil && !same {
 		err = &fault.Error{Code: fault.ChangedOnDisk, Op: "save", Detail: st.path}
 	}
 	return workspace.WriteResult{Stat: stat}, err
 }
 
-// onDisk reports whether the file at path still is base, and what is known of
-// it now. A file that is gone is another.
-func (s *Set) onDisk(path string, base workspace.Stat) (stat workspace.Stat, same bool, err error) {
-	f, err := s.grants.PermitRead(path)
-	if err == nil {
-		stat, err = f.Stat()
-	}
-	if err == nil {
-		stat.Hash = base.Hash
-		if stat == base {
-			return stat, true, nil
-		}
-		_, stat, err = f.Read(maxShown)
-	}
-	switch fault.CodeOf(err) {
-	case "":
-		return stat, stat.Hash == base.Hash, nil
-	case fault.NotFound, fault.NotAFile, fault.TooLarge:
-		return workspace.Stat{}, false, nil
-	default:
-		return workspace.Stat{}, false, err
-	}
+// compareFile reports whether the file at path still is base, and what is known
+// of it now. A file that is gone is another.
+func (s *Set) compareFile(path string, base baseline) (stat workspace.Stat, same bool, err error) {
+	g, err := s.see(path, base)
+	return g.stat, g.state == DiskSame && !g.moving, err
 }
 
-// saved makes what was written the baseline and lets the draft follow.
-func (s *Set) saved(ctx context.Context, d *doc, st state, path string, done workspace.WriteResult, written bool) (Saved, error) {
+// saved makes what was written the baseline and lets the draft follow. data is
+// nil when the file held it already.
+func (s *Set) saved(ctx context.Context, d *doc, st state, path string, done workspace.WriteResult, data []byte) (Saved, error) {
+	base := baseline{stat: done.Stat, seenAt: time.Now(), format: st.format, lines: st.lines}
+	if f, err := s.grants.PermitRead(path); err == nil {
+		base.id = identityOf(f, done.Stat)
+	}
 	s.mu.Lock()
 	d.path = path
-	d.base = baseline{stat: done.Stat, format: st.format, lines: st.lines}
+	d.base = base
 	d.restoredAtMs = 0
+	d.disk, d.diskHash, d.compared = DiskSame, "", nil
 	d.touch()
 	s.mu.Unlock()
+	if data != nil {
+		of := subject{path: path, id: base.id, hash: done.Stat.Hash}
+		s.history.keepLater(ctx, of, func() content { return contentOf(data) }, VersionSaved)
+	}
 	return Saved{
 		Document: s.settled(ctx, d), SavedAtMs: s.now().UnixMilli(), Bytes: int(done.Stat.Size),
-		Written: written, Fallback: done.Fallback, RecoveryPath: done.RecoveryPath,
+		Written: data != nil, Fallback: done.Fallback, RecoveryPath: done.RecoveryPath,
 	}, nil
 }

@@ -230,6 +230,20 @@ func (d tornDir) Rename(from, to string) error {
 	return d.Dir.Rename(from, to)
 }
 
+func (d tornDir) RenameNew(from, to string) error {
+	if d.calls.rename {
+		return errTorn
+	}
+	return d.Dir.RenameNew(from, to)
+}
+
+func (d tornDir) Exchange(a, b string) error {
+	if d.calls.rename {
+		return errTorn
+	}
+	return d.Dir.Exchange(a, b)
+}
+
 type tornHandle struct {
 	workspace.Handle
 	calls *torn

@@ -278,6 +278,7 @@ export interface FileMatch {
 export interface History {
   readonly versions: readonly HistoryVersion[];
   readonly folder: string;
+  readonly broken: number;
 }
 
 export interface HistoryVersion {
