@@ -342,6 +342,14 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     },
   };
 
+  const search = createFakeSearch({
+    disk,
+    folder: () => folder,
+    open: () => [...open.values()].map((doc) => ({ ...doc, dirty: isDirty(doc) })),
+    checkPage,
+    emit: config.emit,
+  });
+
   function openFolder(path: string): WorkspaceInfo {
     folder = path;
     tree.rememberFolder(path);
@@ -350,7 +358,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
 
   const workspace: WorkspaceService = {
     ...tree.workspace,
-    ...createFakeSearch(),
+    ...search.workspace,
     Current: async () => (folder === "" ? { path: "", name: "" } : openFolder(folder)),
     OpenDialog: async () => {
       if (dialogs.folder === undefined) {
