@@ -28,14 +28,14 @@ type program struct {
 	// sample is a character of each class.
 	sample []rune
 	// context says which of the marks below the instructions look at.
-	context context
+	context setting
 }
 
-// context is what lies before a place, as far as empty instructions ask.
-type context uint8
+// setting is what lies before a place, as far as empty instructions ask.
+type setting uint8
 
 const (
-	afterText  context = 1 << iota // the place is where the text begins
+	afterText  setting = 1 << iota // the place is where the text begins
 	afterBreak                     // the text begins or a break lies before
 	afterWord                      // an ASCII word character lies before
 )
@@ -166,7 +166,7 @@ type dfa struct {
 
 type dfaState struct {
 	insts   []uint32
-	context context
+	context setting
 	// done is set once a match was seen: no other begins then.
 	done bool
 	// idle is set for a state in which nothing is under way; leaves then says
@@ -206,7 +206,7 @@ func (d *dfa) forget() {
 }
 
 // state returns the number of a state.
-func (d *dfa) state(insts []uint32, ctx context, done bool) int32 {
+func (d *dfa) state(insts []uint32, ctx setting, done bool) int32 {
 	if len(insts) == 0 && (done || d.backward) {
 		return dead
 	}
@@ -309,7 +309,7 @@ func (d *dfa) follow(pc uint32, flags syntax.EmptyOp, hit *bool) (cut bool) {
 
 // emptyFlags says which empty instructions hold between a context and the
 // character after it; -1 stands for the end of the text.
-func emptyFlags(before context, after rune) syntax.EmptyOp {
+func emptyFlags(before setting, after rune) syntax.EmptyOp {
 	var f syntax.EmptyOp
 	if before&afterText != 0 {
 		f |= syntax.EmptyBeginText
@@ -332,8 +332,8 @@ func emptyFlags(before context, after rune) syntax.EmptyOp {
 
 // contextAfter is the context behind a character, as far as it is asked for;
 // -1 stands for where the text begins.
-func (p *program) contextAfter(r rune) context {
-	var c context
+func (p *program) contextAfter(r rune) setting {
+	var c setting
 	switch {
 	case r == -1:
 		c = afterText | afterBreak

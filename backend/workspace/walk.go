@@ -158,3 +158,12 @@ func (l *Level) openFile(name string) (reader, int64, error) {
 	}
 	return h, info.Size(), nil
 }
+
+// Path is the folder's absolute path, under that of the [Folder] it came from.
+func (l *Level) Path() string { return l.path }
+
+// Ignored reports whether a tree sets an entry of this name aside; see [Entry].
+func Ignored(name string) bool { return ignoredName(name) }
+
+// CompareNames orders names as a listing does.
+func CompareNames(a, b string) int { return compareNames(a, b) }
