@@ -7,7 +7,7 @@
 
 import { isolateHistory } from "@codemirror/commands";
 import { ChangeSet, type Text, type Transaction } from "@codemirror/state";
-import { type ReadonlySignal, signal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type Backend, BackendError, type DocumentEdits, decodeError, type ReviewedSet } from "../backend";
 import type { Documents, Tab } from "../document";
 import { changedRanges, versionOf } from "../editor";
@@ -26,6 +26,10 @@ export interface ShowOptions {
 export interface Sets {
   /** The set under review or the last that was applied; null for none. */
   readonly view: ReadonlySignal<SetView | null>;
+  /** The key of the current row of its list. */
+  readonly at: Signal<string>;
+  /** The paths of files whose rows are shut. */
+  readonly collapsed: Signal<ReadonlySet<string>>;
   /**
    * Puts a set under review, in place of another. The sidebar shows it: a move
    * over the files, a replacement in the search. Nothing is written before the
@@ -75,6 +79,8 @@ interface Made {
 export function createSets(config: SetsConfig): Sets {
   const { backend, documents } = config;
   const view = signal<SetView | null>(null);
+  const at = signal("");
+  const collapsed = signal<ReadonlySet<string>>(new Set());
   let options: ShowOptions = {};
   /** The open documents of the set under review, by id, from the version its edits are for. */
   const tracks = new Map<string, Track>();
@@ -289,7 +295,15 @@ export function createSets(config: SetsConfig): Sets {
           clean.push(id);
         }
       }
-      await backend.workspace.UndoSet(documents.page.peek(), now.set.id);
+      // A file that was written may have been opened since: its text is the page's now.
+      const paths = new Set(now.set.files.map((file) => file.path));
+      const opened = documents.tabs
+        .peek()
+        .filter((tab) => paths.has(tab.info.peek().path) && !made.has(tab.id))
+        .map((tab) => tab.id);
+      tracks.clear();
+      clean.push(...(await settle(new Set(), new Set(opened))));
+      const result = await backend.workspace.UndoSet(documents.page.peek(), now.set.id);
       for (const [id, { inverse, since }] of left) {
         const tab = tabOf(id);
         if (tab !== undefined) {
@@ -303,6 +317,9 @@ export function createSets(config: SetsConfig): Sets {
         }
       }
       made.clear();
+      result.documents.filter(({ id }) => opened.includes(id)).forEach(makeEdits);
+      made.clear();
+      tracks.clear();
       update({ set: { ...now.set, state: "undone" }, status: "undone", takenBack: new Set() });
       await saveAll(clean);
       options.onChanged?.();
@@ -328,9 +345,13 @@ export function createSets(config: SetsConfig): Sets {
 
   const sets: Sets = {
     view,
+    at,
+    collapsed,
     show: (set, told = {}) => {
       end();
       options = told;
+      at.value = "";
+      collapsed.value = new Set();
       for (const file of set.files) {
         const tab = tabOf(file.documentId);
         if (tab !== undefined && versionOf(tab.state()) === file.version) {

@@ -59,6 +59,10 @@ export const en = {
   "search.regexp": "Regular expression",
   "search.regexp.wrong":
     "{detail, select, none {Not a regular expression.} other {Not a regular expression: {detail}}}",
+  "search.globs.wrong":
+    "{detail, select, none {Not a pattern for files.} other {Not a pattern for files: {detail}}}",
+  "search.query.wrong":
+    "{detail, select, none {This cannot be searched for.} other {This cannot be searched for: {detail}}}",
   "search.replace.show": "Replace",
   "search.replace.with": "Replace with",
   "search.replace.groups": "$1 is the first group",

@@ -54,6 +54,8 @@ export const zh = {
   "search.word": "全字匹配",
   "search.regexp": "正则表达式",
   "search.regexp.wrong": "{detail, select, none {正则表达式无效。} other {正则表达式无效：{detail}}}",
+  "search.globs.wrong": "{detail, select, none {文件范围的写法无效。} other {文件范围的写法无效：{detail}}}",
+  "search.query.wrong": "{detail, select, none {无法搜索这个内容。} other {无法搜索这个内容：{detail}}}",
   "search.replace.show": "替换",
   "search.replace.with": "替换为",
   "search.replace.groups": "$1 是第一个分组",

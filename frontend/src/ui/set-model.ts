@@ -1,6 +1,7 @@
 /** A reviewed set as it is shown: what is ticked, what was changed since, how it stands. */
 
-import type { BackendError, ReviewedSet, SetTicks } from "../backend";
+import type { BackendError, ReviewedSet, SetEdit, SetFile, SetTicks } from "../backend";
+import type { LongRow } from "./long-tree";
 
 /** How a set stands. `applied` and `undone` are the end of its review. */
 export type SetStatus = "review" | "applying" | "applied" | "undoing" | "undone";
@@ -87,4 +88,69 @@ export function tickFile(view: SetView, path: string, on: boolean): SetView {
   const file = view.set.files.find((f) => f.path === path);
   const off = new Set(on ? [] : (file?.edits.keys() ?? []));
   return { ...view, unticked: new Map(view.unticked).set(path, off) };
+}
+
+/** A row of a set's list. */
+export type SetRow = LongRow &
+  (
+    | { readonly type: "file"; readonly file: SetFile; readonly edits: number }
+    | { readonly type: "edit"; readonly file: SetFile; readonly edit: SetEdit; readonly index: number }
+    | { readonly type: "problem"; readonly file: SetFile }
+  );
+
+/**
+ * The rows of a set. Ticks are there while it is under review. `speak` gives
+ * the words for an edit.
+ */
+export function setRows(
+  view: SetView,
+  collapsed: ReadonlySet<string>,
+  speak: (edit: SetEdit) => string,
+): readonly SetRow[] {
+  const ticks = view.status === "review" || view.status === "applying";
+  // Afterwards only what was done is of interest.
+  const done = new Map(ticksOf(view).map(({ path, edits }) => [path, edits]));
+  const files = ticks ? view.set.files : view.set.files.filter((file) => done.has(file.path));
+  const rows: SetRow[] = [];
+  for (const [i, file] of files.entries()) {
+    const expanded = !collapsed.has(file.path);
+    const isLeftOut = file.problem !== "";
+    rows.push({
+      type: "file",
+      key: file.path,
+      level: 1,
+      position: i + 1,
+      size: files.length,
+      expanded,
+      tick: ticks && !isLeftOut ? fileTick(view, file.path) : null,
+      spoken: "",
+      off: false,
+      file,
+      edits: ticks ? file.edits.length : (done.get(file.path)?.length ?? 0),
+    });
+    if (expanded && isLeftOut) {
+      const key = `${file.path}\nproblem`;
+      const of = { level: 2, position: 1, size: 1, expanded: null, tick: null } as const;
+      rows.push({ ...of, type: "problem", key, spoken: "", off: true, file });
+    } else if (expanded) {
+      const shown = [...file.edits.entries()].filter(([i]) => ticks || done.get(file.path)?.includes(i));
+      for (const [at, [index, edit]] of shown.entries()) {
+        rows.push({
+          type: "edit",
+          key: `${file.path}\n${index}`,
+          level: 2,
+          position: at + 1,
+          size: shown.length,
+          expanded: null,
+          tick: !ticks ? null : isTicked(view, file.path, index) ? "all" : "none",
+          spoken: speak(edit),
+          off: false,
+          file,
+          edit,
+          index,
+        });
+      }
+    }
+  }
+  return rows;
 }
