@@ -34,6 +34,10 @@ func child(what string, args []string) error {
 	switch what {
 	case "rounds":
 		return saveUntilKilled(args[0], args[1], args[2], args[3], args[4])
+	case "tree":
+		return changeTree(args)
+	case "readonly":
+		return changeReadOnly(args)
 	case "full":
 		return saveToFullDisk(args[0], args[1])
 	}

@@ -60,6 +60,11 @@ func (t *twig) find(root Dir) error {
 	folder, base := splitRel(t.place.rel)
 	dir, err := root.OpenDir(folder)
 	if err != nil {
+		// os.Root says of a file only that it is no folder, in no error that
+		// could be told from one for a way out.
+		if info, look := root.Stat(folder); look == nil && !info.IsDir() {
+			return syscall.ENOTDIR
+		}
 		return err
 	}
 	info, err := dir.Lstat(base)
