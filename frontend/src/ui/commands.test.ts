@@ -62,6 +62,10 @@ describe("keys", () => {
     ["ai.regenerate", "linux", "Shift+F9"],
     ["view.sidebar", "linux", "Ctrl+\\"],
     ["ai.review.rejectAll", "mac", ""],
+    ["file.trash", "linux", "Delete"],
+    ["file.trash", "mac", "⌘⌫"],
+    ["view.nextTab", "win", "Ctrl+Tab"],
+    ["view.nextTab", "mac", "⌃⇥"],
   ] as const)("writes %s on %s as %s", (id, platform, label) => {
     expect(keyLabel(command(id), platform)).toBe(label);
   });

@@ -35,6 +35,8 @@ export function gtkKey(binding: string, platform: Platform): string {
 const gtkNames: Readonly<Record<string, string>> = {
   enter: "Return",
   backspace: "BackSpace",
+  delete: "Delete",
+  tab: "Tab",
   arrowup: "Up",
   arrowdown: "Down",
   arrowleft: "Left",
@@ -83,6 +85,8 @@ export function writeKey(binding: string, platform: Platform): string {
 const macNames: Readonly<Record<string, string>> = {
   enter: "⏎",
   backspace: "⌫",
+  delete: "⌦",
+  tab: "⇥",
   arrowup: "↑",
   arrowdown: "↓",
   arrowleft: "←",
@@ -92,6 +96,8 @@ const macNames: Readonly<Record<string, string>> = {
 const otherNames: Readonly<Record<string, string>> = {
   enter: "Enter",
   backspace: "Backspace",
+  delete: "Delete",
+  tab: "Tab",
   arrowup: "↑",
   arrowdown: "↓",
   arrowleft: "←",
