@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"credential/nolaunch": {},
 	"document":            {"workspace", "text", "fault"},
 	"search":              {"workspace", "text", "fault"},
+	"reviewed":            {"document", "search", "workspace", "markdown", "text", "fault"},
 	"agent/core":          {"text", "fault"},
 	"agent/wire":          {"agent/core"},
 	"agent/feed":          {"agent/core"},
@@ -49,7 +50,7 @@ var allowed = map[string][]string{
 	"agent/host": {"agent/core", "agent/wire", "agent/feed", "rpc", "proc", "document", "workspace", "credential", "settings", "text", "fault"},
 	"cli":        {"agent/runner", "agent/wire", "settings", "fault"},
 	"api": {
-		"agent/host", "agent/core", "agent/wire", "document", "search", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
+		"agent/host", "agent/core", "agent/wire", "document", "search", "reviewed", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
 	},
 	"bench":      {},
 	"bench/save": {"bench", "document", "workspace", "text", "fault"},

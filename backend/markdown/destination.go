@@ -172,3 +172,7 @@ func isPunct(c byte) bool {
 func isAlphanumeric(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7F }
+
+// Unescape resolves the backslash escapes and entities of a text, as if all of
+// it were one destination: what any destination in it means is a part of that.
+func Unescape(s string) string { return unescapeMarkdown(s) }
