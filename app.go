@@ -19,11 +19,13 @@ import (
 	"github.com/wailsapp/wails/v2/pkg/options"
 	"github.com/wailsapp/wails/v2/pkg/options/assetserver"
 	"github.com/wailsapp/wails/v2/pkg/options/linux"
+	"github.com/wailsapp/wails/v2/pkg/options/mac"
 	"github.com/wailsapp/wails/v2/pkg/options/windows"
 	"github.com/wailsapp/wails/v2/pkg/runtime"
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"galley/backend/api"
+	"galley/backend/attach"
 	"galley/backend/cli"
 	"galley/backend/settings"
 )
@@ -35,8 +37,10 @@ const closeTime = 5 * time.Second
 // page.
 type app struct {
 	backend *api.Backend
-	log     *slog.Logger
-	menu    []menuPlace
+	// seat makes this the one window of its home.
+	seat *attach.Seat
+	log  *slog.Logger
+	menu []menuPlace
 	// origin is where the page lives, with a slash at its end.
 	origin string
 
@@ -45,6 +49,8 @@ type app struct {
 	ctx context.Context
 	// leaving is true once the program may end without a question.
 	leaving bool
+	// words are the page's for the items of the menu, by their command.
+	words map[string]string
 }
 
 // menuPlace is where an item of the native menu bar stands; item -1 is the menu
@@ -54,13 +60,18 @@ type menuPlace struct {
 	menu, item int
 }
 
-// runWindow opens the window and returns the exit code.
+// runWindow opens the window and returns the exit code. Where a window is open
+// on the same home, it gets the files instead.
 func runWindow(args []string) int {
 	a, err := newApp(args)
+	if a == nil && err == nil {
+		return 0
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "galley: %v\n", err)
 		return 1
 	}
+	defer a.seat.Close()
 	if err := a.run(); err != nil {
 		a.log.Error("window failed", "err", err)
 		fmt.Fprintf(os.Stderr, "galley: %v\n", err)
@@ -73,7 +84,7 @@ func runWindow(args []string) int {
 type launch struct {
 	home   settings.Home
 	sample bool
-	// paths are files and folders to open.
+	// paths are files and folders to open, absolute.
 	paths []string
 }
 
@@ -90,9 +101,19 @@ func parseArgs(args []string) (launch, error) {
 	if err != nil {
 		return launch{}, err
 	}
-	return launch{home: h, sample: *sample, paths: flags.Args()}, nil
+	l := launch{home: h, sample: *sample}
+	for _, p := range flags.Args() {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return launch{}, err
+		}
+		l.paths = append(l.paths, abs)
+	}
+	return l, nil
 }
 
+// newApp builds the program. It is nil, without an error, where another window
+// of the home took the files over.
 func newApp(args []string) (*app, error) {
 	l, err := parseArgs(args)
 	if err != nil {
@@ -105,6 +126,14 @@ func newApp(args []string) (*app, error) {
 	a.log = slog.New(slog.NewTextHandler(&lumberjack.Logger{
 		Filename: l.home.Log(), MaxSize: 5, MaxBackups: 3, // MB, files
 	}, nil))
+	handed := l.paths
+	if l.sample {
+		handed = append([]string{l.home.Sample()}, handed...)
+	}
+	a.seat, err = attach.Take(context.Background(), attach.Config{Home: l.home, Version: cli.Version(), Log: a.log}, handed)
+	if err != nil || a.seat == nil {
+		return nil, err
+	}
 	a.backend, err = api.New(api.Config{
 		Home: l.home, Log: a.log, Version: cli.Version(),
 		Send:    a.send,
@@ -114,6 +143,7 @@ func newApp(args []string) (*app, error) {
 		Quit:    a.leave,
 	})
 	if err != nil {
+		a.seat.Close()
 		return nil, err
 	}
 	if l.sample {
@@ -121,31 +151,41 @@ func newApp(args []string) (*app, error) {
 			a.log.Error("sample not opened", "err", err)
 		}
 	}
-	a.openPaths(l.paths)
+	if len(l.paths) > 0 {
+		a.backend.OpenAtStart(l.paths)
+	}
+	a.seat.Serve(a.openFromOutside)
 	return a, nil
 }
 
-// openPaths grants and opens what the command line names. What cannot be
-// opened is told to the page, which is not there yet.
-func (a *app) openPaths(paths []string) {
-	grants := a.backend.Grants()
-	for _, p := range paths {
-		abs, err := filepath.Abs(p)
-		if err == nil {
-			var info os.FileInfo
-			if info, err = os.Stat(abs); err == nil && info.IsDir() {
-				_, err = grants.GrantFolder(abs)
-			} else if err == nil {
-				if _, err = grants.GrantFile(abs); err == nil {
-					err = a.backend.OpenFile(abs)
+// openFromOutside opens what a second start or the system's file manager names,
+// and shows the window.
+func (a *app) openFromOutside(paths []string) {
+	if len(paths) > 0 {
+		a.backend.Open(paths)
+	}
+	a.withWindow(func(ctx context.Context) {
+		runtime.WindowShow(ctx)
+		runtime.WindowUnminimise(ctx)
+	})
+}
+
+// openUnproven opens what a drop names whose message the page could have made
+// up: what the person has not opened before is asked about.
+func (a *app) openUnproven(paths []string) {
+	a.withWindow(func(ctx context.Context) {
+		for _, path := range paths {
+			if !a.backend.Reaches(path) {
+				answer, err := runtime.MessageDialog(ctx, runtime.MessageDialogOptions{
+					Type: runtime.QuestionDialog, Title: a.title("file.open"), Message: path,
+				})
+				if err != nil || answer != "Yes" {
+					continue
 				}
 			}
+			a.backend.Open([]string{path})
 		}
-		if err != nil {
-			a.log.Warn("argument not opened", "err", err)
-			fmt.Fprintf(os.Stderr, "galley: %s: %v\n", p, err)
-		}
-	}
+	})
 }
 
 func (a *app) run() error {
@@ -170,7 +210,9 @@ func (a *app) run() error {
 		Bind:                     a.backend.Bound(),
 		ErrorFormatter:           api.FormatError,
 		EnableDefaultContextMenu: true,
+		DragAndDrop:              dropOptions(),
 		Linux:                    &linux.Options{ProgramName: "galley", WebviewGpuPolicy: linux.WebviewGpuPolicyNever},
+		Mac:                      &mac.Options{OnFileOpen: func(path string) { a.openFromOutside([]string{path}) }},
 		Windows:                  &windows.Options{},
 	})
 }
@@ -179,7 +221,8 @@ func (a *app) startup(ctx context.Context) {
 	a.mu.Lock()
 	a.ctx = ctx
 	a.mu.Unlock()
-	guardWindow(a.origin)
+	guardWindow(a.origin, a.backend.Open)
+	followDrops(ctx, a.openUnproven)
 	a.backend.Start()
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, os.Interrupt)
@@ -223,6 +266,8 @@ func (a *app) leave() {
 }
 
 func (a *app) shutdown(context.Context) {
+	// What is handed over from here on waits for the next window.
+	a.seat.Shut()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	if err := a.backend.Close(ctx); err != nil {
@@ -232,14 +277,14 @@ func (a *app) shutdown(context.Context) {
 
 func (a *app) openFolder(context.Context) (path string, err error) {
 	a.withWindow(func(ctx context.Context) {
-		path, err = runtime.OpenDirectoryDialog(ctx, runtime.OpenDialogOptions{CanCreateDirectories: true})
+		path, err = runtime.OpenDirectoryDialog(ctx, runtime.OpenDialogOptions{Title: a.title("file.openFolder"), CanCreateDirectories: true})
 	})
 	return path, err
 }
 
 func (a *app) openFiles(context.Context) (paths []string, err error) {
 	a.withWindow(func(ctx context.Context) {
-		paths, err = runtime.OpenMultipleFilesDialog(ctx, runtime.OpenDialogOptions{Filters: markdownFilters()})
+		paths, err = runtime.OpenMultipleFilesDialog(ctx, runtime.OpenDialogOptions{Title: a.title("file.open"), Filters: markdownFilters()})
 	})
 	return paths, err
 }
@@ -247,10 +292,27 @@ func (a *app) openFiles(context.Context) (paths []string, err error) {
 func (a *app) saveFile(_ context.Context, name string) (path string, err error) {
 	a.withWindow(func(ctx context.Context) {
 		path, err = runtime.SaveFileDialog(ctx, runtime.SaveDialogOptions{
-			DefaultFilename: name, Filters: markdownFilters(), CanCreateDirectories: true,
+			Title: a.title("file.saveAs"), DefaultFilename: name, Filters: markdownFilters(), CanCreateDirectories: true,
 		})
 	})
 	return path, err
+}
+
+// title is the title of the dialog that a command opens: its words in the menu.
+func (a *app) title(command string) string {
+	a.mu.Lock()
+	title := a.words[command]
+	a.mu.Unlock()
+	if title == "" {
+		for _, group := range api.MenuBar() {
+			for _, item := range group.Items {
+				if item.Command == command {
+					title = item.Label
+				}
+			}
+		}
+	}
+	return strings.TrimRight(strings.ReplaceAll(title, "\x00", ""), ".\u2026 ")
 }
 
 func markdownFilters() []runtime.FileFilter {
@@ -293,6 +355,12 @@ func (a *app) relabel(labels []api.MenuLabel) {
 	for _, l := range labels {
 		byID[l.ID] = l
 	}
+	a.mu.Lock()
+	a.words = map[string]string{}
+	for _, l := range labels {
+		a.words[l.ID] = l.Label
+	}
+	a.mu.Unlock()
 	if !menuIsRelabelled {
 		a.withWindow(func(ctx context.Context) { runtime.MenuSetApplicationMenu(ctx, a.buildMenu(byID)) })
 		return

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -47,7 +48,10 @@ type Backend struct {
 	keys    *credential.Store
 	emitter *Emitter
 	closing *closing
-	log     *slog.Logger
+	// sessions opens what was named or stored; stored is its file.
+	sessions *sessions
+	stored   *settings.Sessions
+	log      *slog.Logger
 	// recoveryDir holds the copies that a save makes.
 	recoveryDir string
 
@@ -88,8 +92,10 @@ func New(cfg Config) (*Backend, error) {
 	}
 	ctx := func() context.Context { return b.ctx }
 	by := gestures{dialogs: cfg.Dialogs, granter: grants}
-	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, closing: b.closing, attached: sync.OnceFunc(func() { b.wg.Go(b.sweep) }), log: cfg.Log}
-	b.workspace = &Workspace{grants: grants, gestures: by, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
+	b.stored = settings.OpenSessions(settings.SessionConfig{Home: cfg.Home, Log: cfg.Log})
+	b.sessions = newSessions(set, grants, by, b.stored, b.emitter, cfg.Log)
+	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, closing: b.closing, sessions: b.sessions, attached: sync.OnceFunc(func() { b.wg.Go(b.sweep) }), log: cfg.Log}
+	b.workspace = &Workspace{grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
 	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
 		store: store, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
@@ -131,33 +137,46 @@ func (b *Backend) sweep() {
 // Bound returns the services that the page can call.
 func (b *Backend) Bound() []any { return []any{b.documents, b.workspace, b.agent, b.settings} }
 
-// Grants is for the command line, which is a gesture of the person.
-func (b *Backend) Grants() *workspace.Grants { return b.grants }
-
 // Middleware is that of the asset server; see [Middleware].
 func (b *Backend) Middleware(nonce string) func(http.Handler) http.Handler {
 	return Middleware(nonce, b.set, b.log)
 }
 
-// OpenSample writes and opens the sample folder.
+// OpenSample writes and opens the sample folder, before the window is there.
 func (b *Backend) OpenSample() error {
+	b.sessions.startNamed()
 	_, err := b.workspace.OpenSample()
 	return err
 }
 
-// OpenFile opens a granted file and puts it in front.
-func (b *Backend) OpenFile(path string) error {
-	info, err := b.set.Open(b.ctx, path)
-	if err != nil {
-		return err
-	}
-	b.emitter.Emit("document.opened", DocumentOpened{Document: documentOf(info)})
-	return nil
+// OpenAtStart has files and folders opened that the command line names, in place
+// of the last session.
+func (b *Backend) OpenAtStart(paths []string) {
+	b.sessions.startNamed()
+	b.sessions.openNamed(paths)
 }
 
-// Start begins to send to the page and starts the Runner.
+// Open has files and folders opened that the person named outside of the page:
+// by a second start, in the system's file manager, by a drop that came natively
+// (never one that the page tells of). Paths are absolute. It does not wait; what
+// cannot be opened is told to the page as open.failed.
+func (b *Backend) Open(paths []string) { b.sessions.openNamed(paths) }
+
+// Reaches reports whether a path lies within what the person opened already.
+func (b *Backend) Reaches(path string) bool {
+	_, err := b.grants.PermitRead(path)
+	if err != nil {
+		_, err = b.grants.PermitList(path)
+	}
+	return err == nil
+}
+
+// Start begins to send to the page, starts the Runner, and opens what there is
+// to open once a page has attached.
 func (b *Backend) Start() {
 	b.wg.Go(func() { b.emitter.Run(b.ctx) })
+	b.wg.Go(func() { b.stored.Run(b.ctx) })
+	b.wg.Go(func() { b.sessions.run(b.ctx) })
 	b.host.Start()
 }
 
@@ -191,10 +210,13 @@ func (b *Backend) AskToClose() bool {
 // runs, and ends. It waits until ctx ends; the error says what was not kept.
 func (b *Backend) Close(ctx context.Context) error {
 	b.closing.heard()
+	b.sessions.freeze()
+	b.stored.Survived()
 	err := b.set.Close(ctx)
 	b.host.Close(ctx)
 	b.cancel()
 	b.wg.Wait()
+	err = errors.Join(err, b.stored.Flush())
 	b.keys.Close()
 	b.grants.Close()
 	return err

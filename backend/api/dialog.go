@@ -16,7 +16,7 @@ type Dialogs struct {
 }
 
 // Granter creates grants; see workspace.Grants. Only the functions of this file
-// and package main call it: a grant follows a gesture of the person.
+// call it: a grant follows a gesture of the person, or the record of one.
 type Granter interface {
 	GrantFile(path string) (string, error)
 	GrantFolder(path string) (string, error)
@@ -81,6 +81,27 @@ func (g gestures) stored(path string) error {
 	_, err := g.granter.GrantSave(path)
 	return err
 }
+
+// named grants a file or folder that the person named outside of the page: on
+// the command line, by a second start, by a drop that came natively.
+func (g gestures) named(path string) (given string, isFolder bool, err error) {
+	given, err = g.granter.GrantFile(path)
+	if fault.CodeOf(err) != fault.NotAFile {
+		return given, false, err
+	}
+	given, err = g.granter.GrantFolder(path)
+	return given, true, err
+}
+
+// storedFile grants a file again that this program's own record says was open
+// or was opened of late.
+func (g gestures) storedFile(path string) error {
+	_, err := g.granter.GrantFile(path)
+	return err
+}
+
+// storedFolder is storedFile for a folder, which becomes the workspace.
+func (g gestures) storedFolder(path string) (string, error) { return g.granter.GrantFolder(path) }
 
 // sample grants the sample folder, which this program itself wrote.
 func (g gestures) sample(path string) (string, error) { return g.granter.GrantFolder(path) }

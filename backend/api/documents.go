@@ -17,6 +17,7 @@ type Documents struct {
 	ctx      func() context.Context
 	quit     func()
 	closing  *closing
+	sessions *sessions
 	// attached is called for each page that attaches: the window is usable.
 	attached func()
 	log      *slog.Logger
@@ -26,25 +27,24 @@ type Documents struct {
 // older page is told and becomes inert.
 func (s *Documents) Attach() (DocumentsState, error) {
 	return call(s.log, "attach documents", func() (DocumentsState, error) {
-		left, err := s.set.Drafts(s.ctx())
+		left, err := s.sessions.offered(s.ctx())
 		if err != nil {
 			return DocumentsState{}, err
 		}
 		// First, so that nothing falls between the state and the messages.
 		s.emitter.Open()
 		a := s.set.Attach()
+		s.sessions.attach(a.Page)
 		s.attached()
 		s.emitter.Emit("page.attached", PageAttached{Page: a.Page})
 		state := DocumentsState{
 			Page: a.Page, Current: a.Current,
-			Documents: make([]Document, 0, len(a.Documents)), Drafts: make([]Draft, 0, len(left)),
+			Documents: make([]Document, 0, len(a.Documents)), Drafts: left, Layout: s.sessions.layoutNow(),
 		}
 		for _, info := range a.Documents {
 			state.Documents = append(state.Documents, documentOf(info))
 		}
-		for _, d := range left {
-			state.Drafts = append(state.Drafts, Draft(d))
-		}
+		state.Documents = s.sessions.arranged(state.Documents)
 		return state, nil
 	})
 }
@@ -53,6 +53,7 @@ func (s *Documents) Attach() (DocumentsState, error) {
 func (s *Documents) Open(path string) (Document, error) {
 	return call(s.log, "open", func() (Document, error) {
 		info, err := s.set.Open(s.ctx(), path)
+		s.sessions.opened(info.Path)
 		return documentOf(info), err
 	})
 }
@@ -75,6 +76,7 @@ func (s *Documents) OpenDialog() ([]Document, error) {
 				}
 				return nil, err
 			}
+			s.sessions.opened(info.Path)
 			opened = append(opened, documentOf(info))
 		}
 		return opened, nil
@@ -129,6 +131,7 @@ func (s *Documents) SaveAs(req SaveRequest) (SaveResult, error) {
 			return SaveResult{}, err
 		}
 		saved, err := s.set.SaveAs(s.ctx(), document.SaveRequest(req), path)
+		s.sessions.opened(saved.Document.Path)
 		return saveResultOf(saved), err
 	})
 }
@@ -144,13 +147,20 @@ func (s *Documents) Reload(page int64, id string) (Document, error) {
 // Close closes a document. Unsaved text is refused as busy unless discard.
 func (s *Documents) Close(page int64, id string, discard bool) error {
 	return do(s.log, "close", func() error {
+		defer s.sessions.poke()
 		return s.set.CloseDocument(s.ctx(), page, id, document.Discard(discard))
 	})
 }
 
 // SetCurrent says which document is in front.
 func (s *Documents) SetCurrent(page int64, id string) error {
-	return do(s.log, "set current", func() error { return s.set.SetCurrent(page, id) })
+	return do(s.log, "set current", func() error {
+		if err := s.set.SetCurrent(page, id); err != nil {
+			return err
+		}
+		s.sessions.front(id)
+		return nil
+	})
 }
 
 // RestoreDraft opens a draft of an earlier start as an unsaved document.
@@ -174,6 +184,7 @@ func (s *Documents) RestoreDraft(page int64, id string) (Document, error) {
 			}
 		}
 		info, err := s.set.RestoreDraft(s.ctx(), page, id)
+		s.sessions.poke()
 		return documentOf(info), err
 	})
 }
@@ -202,9 +213,12 @@ func (s *Documents) Quit(page int64, discard bool) error {
 		if err := s.set.CheckPage(page); err != nil {
 			return err
 		}
+		s.sessions.freeze()
 		if discard {
 			for _, info := range s.set.List() {
-				if err := s.set.CloseDocument(s.ctx(), page, info.ID, document.DiscardUnsaved); err != nil {
+				err := s.set.CloseDocument(s.ctx(), page, info.ID, document.DiscardUnsaved)
+				if err != nil && fault.CodeOf(err) != fault.NotFound {
+					s.sessions.resume()
 					return err
 				}
 			}

@@ -455,7 +455,9 @@ func TestDocuments_Quit(t *testing.T) {
 			t.Errorf("quitting saved %q", got)
 		}
 		var left []string
-		for _, d := range ask[DocumentsState](openWithoutRunner(t, home), "Documents.Attach").Drafts {
+		kept, err := makeWindow(t, home).backend.set.Drafts(t.Context())
+		try(t, err)
+		for _, d := range kept {
 			left = append(left, d.Preview)
 		}
 		slices.Sort(left)
@@ -516,30 +518,9 @@ func TestBackend_AskToClose(t *testing.T) {
 	}
 }
 
-// What the command line opens is there when the page comes, and is told.
-func TestBackend_OpenFile(t *testing.T) {
-	w := makeWindow(t, newHome(t))
-	path := filepath.Join(t.TempDir(), "a.md")
-	write(t, path, "a\n")
-	if err := w.backend.OpenFile(path); fault.CodeOf(err) != fault.NotGranted {
-		t.Errorf("opened without a grant: %v", err)
-	}
-	_, err := w.backend.Grants().GrantFile(path)
-	try(t, err)
-	try(t, w.backend.OpenFile(path))
-	w.backend.Start()
-	if got := ask[DocumentsState](w, "Documents.Attach"); len(got.Documents) != 1 || got.Current != got.Documents[0].ID {
-		t.Errorf("attached: %+v", got)
-	}
-	// What is opened later, by a second start of the program, is told.
-	later := filepath.Join(filepath.Dir(path), "b.md")
-	write(t, later, "b\n")
-	_, err = w.backend.Grants().GrantFile(later)
-	try(t, err)
-	try(t, w.backend.OpenFile(later))
-	if got := await[DocumentOpened](w, "document.opened", nil); got.Document.Path != later {
-		t.Errorf("told of %+v", got)
-	}
+// What the window's own parts tell reaches the page.
+func TestBackend_MenuInvoked(t *testing.T) {
+	w := newWindow(t)
 	w.backend.MenuInvoked("file.save")
 	if got := await[MenuInvoked](w, "menu.invoked", nil); got.Command != "file.save" {
 		t.Errorf("told of %+v", got)

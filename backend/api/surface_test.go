@@ -385,6 +385,11 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	refuse(fault.NotFound, "Agent.Decide", DecideRequest{CommandID: "c2", ProposalID: "none"})
 	refuse(fault.NotFound, "Agent.Proposal", "none")
 	call("Documents.AcknowledgeClose", page)
+	call("Documents.ReportView", ViewReport{Page: page, Views: []DocumentView{}})
+	call("Documents.OpenRecent", filepath.Join(dir, "other.md"))
+	call("Workspace.Recent")
+	call("Workspace.OpenRecent", dir)
+	call("Workspace.ForgetRecent")
 	call("Documents.Quit", page, true)
 
 	for _, s := range bound() {

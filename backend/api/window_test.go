@@ -468,7 +468,7 @@ func typeUntilKilled(dir string) int {
 		return fail(err)
 	}
 	path := os.Getenv(envFile)
-	if _, err := b.Grants().GrantFile(path); err != nil {
+	if _, err := b.grants.GrantFile(path); err != nil {
 		return fail(err)
 	}
 	d, err := b.documents.Open(path)

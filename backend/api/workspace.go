@@ -24,6 +24,7 @@ const maxListed = 5000
 type Workspace struct {
 	grants   *workspace.Grants
 	gestures gestures
+	sessions *sessions
 	ctx      func() context.Context
 	// openURL opens an address in the system's browser.
 	openURL func(url string)
@@ -42,7 +43,7 @@ func (s *Workspace) Current() (WorkspaceInfo, error) {
 // cancelled.
 func (s *Workspace) OpenDialog() (WorkspaceInfo, error) {
 	return call(s.log, "open folder", func() (WorkspaceInfo, error) {
-		path, err := s.gestures.folder(s.ctx())
+		path, err := s.sessions.changeFolder(true, func() (string, error) { return s.gestures.folder(s.ctx()) })
 		return workspaceOf(path), err
 	})
 }
@@ -60,7 +61,7 @@ func (s *Workspace) OpenSample() (WorkspaceInfo, error) {
 				return WorkspaceInfo{}, err
 			}
 		}
-		path, err := s.gestures.sample(s.sampleDir)
+		path, err := s.sessions.changeFolder(false, func() (string, error) { return s.gestures.sample(s.sampleDir) })
 		return workspaceOf(path), err
 	})
 }
