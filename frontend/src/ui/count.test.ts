@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countText, isCountedByCharacter, readingMinutes, totalOf } from "./count";
 
@@ -15,6 +16,45 @@ describe("countText", () => {
     ["𠀀𠀁", 0, 2],
   ])("%j has %d words and %d characters", (text, words, characters) => {
     expect(countText(text)).toEqual({ words, characters });
+  });
+
+  it("agrees with what the words are by definition", () => {
+    const alphabet = [
+      "a",
+      "é",
+      "e\u0301",
+      "1",
+      "’",
+      "'",
+      "-",
+      ".",
+      ",",
+      ":",
+      " ",
+      "\n",
+      "船",
+      "か",
+      "カ",
+      "한",
+      "😀",
+      "𠀀",
+      "\ud800",
+      "𝒜",
+      "_",
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...alphabet), { maxLength: 30 }), (parts) => {
+        const text = parts.join("");
+        let characters = 0;
+        const rest = text.replace(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu, () => {
+          characters += 1;
+          return " ";
+        });
+        const words = rest.match(/[\p{L}\p{N}\p{M}]+(?:[’'\-.,:][\p{L}\p{N}\p{M}]+)*/gu)?.length ?? 0;
+        expect(countText(text)).toEqual({ words, characters });
+      }),
+      { numRuns: 3000 },
+    );
   });
 
   it("names the unit by what there is more of, and adds both up", () => {
