@@ -246,7 +246,7 @@ func (e *Engine) run(ctx context.Context, m *Matcher, found func([]File)) (Summa
 		return sum, err
 	}
 	limits := e.cfg.Limits
-	t, err := listTree(ctx, folder, m.globs, limits.Depth, e.cfg.Workers)
+	t, err := listTree(ctx, folder, m.globs, limits.Depth, e.cfg.Workers, true)
 	if err != nil {
 		return sum, err
 	}

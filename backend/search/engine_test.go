@@ -320,8 +320,8 @@ func TestRun_Limits(t *testing.T) {
 		folder += fmt.Sprintf("d%d/", i+1)
 		files[folder+"deep.md"] = "y"
 	}
-	files["large.md"] = strings.Repeat("z", 4<<20+1)
-	files["full.md"] = strings.Repeat("z", 4<<20)
+	files["large.md"] = strings.Repeat("z", 300) + strings.Repeat("a", 4<<20-299)
+	files["full.md"] = strings.Repeat("z", 300) + strings.Repeat("a", 4<<20-300)
 	small := newBench(t, files, func(c *Config) { c.Limits = Limits{Files: 20, FileBytes: 25, HitsPerFile: 3, Hits: 10, Depth: 2} })
 	found, s := small.run(Query{Text: "x"})
 	// In order: d1/d2, d1, then f0 …; 20 files leave 14 of the 30 and full and large.
@@ -340,8 +340,8 @@ func TestRun_Limits(t *testing.T) {
 
 	usual := newBench(t, files, nil)
 	found, s = usual.run(Query{Text: "z"})
-	want(t, "summary", Summary{Searched: 30 + 12 + 1, Files: 1, Hits: 4 << 20, TooLarge: 1, TooDeep: 1}, s)
-	if len(found) != 1 || len(found[0].Hits) != 100 || found[0].More != 4<<20-100 {
+	want(t, "summary", Summary{Searched: 30 + 12 + 1, Files: 1, Hits: 300, TooLarge: 1, TooDeep: 1}, s)
+	if len(found) != 1 || len(found[0].Hits) != 100 || found[0].More != 200 {
 		t.Errorf("found %q", names(found))
 	}
 	found, _ = usual.run(Query{Text: "y"})
@@ -351,7 +351,7 @@ func TestRun_Limits(t *testing.T) {
 
 	none := newBench(t, files, func(c *Config) { c.Limits = Limits{Files: -1, FileBytes: -1, HitsPerFile: -1, Hits: -1, Depth: -1} })
 	_, s = none.run(Query{Text: "z"})
-	want(t, "summary", Summary{Searched: 47, Files: 2, Hits: 8<<20 + 1}, s)
+	want(t, "summary", Summary{Searched: 47, Files: 2, Hits: 600}, s)
 }
 
 func TestRun_DefaultLimits(t *testing.T) {

@@ -60,6 +60,7 @@ const maxKept = 400
 type lister struct {
 	globs globs
 	depth int // negative for any
+	read  bool
 
 	// mu guards what follows; more is signalled when something is waiting or
 	// all is done.
@@ -71,14 +72,16 @@ type lister struct {
 	result  *tree
 }
 
-// listTree lists the folder. A failure to open it is the error; folders inside
-// that cannot be listed are counted. The caller closes the tree.
-func listTree(ctx context.Context, folder workspace.Folder, g globs, depth, workers int) (*tree, error) {
+// listTree lists the folder down to a depth, negative for any. A failure to
+// open it is the error; folders inside that cannot be listed are counted. The
+// caller closes the tree, of which some folders are kept open where its files
+// are to be read.
+func listTree(ctx context.Context, folder workspace.Folder, g globs, depth, workers int, read bool) (*tree, error) {
 	level, err := folder.Walk()
 	if err != nil {
 		return nil, err
 	}
-	l := &lister{globs: g, depth: depth, result: &tree{root: &node{level: level, uses: 1}}}
+	l := &lister{globs: g, depth: depth, read: read, result: &tree{root: &node{level: level, uses: 1}}}
 	l.more.L = &l.mu
 	if err := l.list(l.result.root); err != nil {
 		level.Close()
@@ -166,7 +169,7 @@ func (l *lister) list(n *node) error {
 
 	l.mu.Lock()
 	l.result.tooDeep += deep
-	keep := len(n.files) > 0 && l.kept < maxKept
+	keep := l.read && len(n.files) > 0 && l.kept < maxKept
 	if keep {
 		l.kept++
 	}
