@@ -246,7 +246,7 @@ describe("boot", () => {
     const help = () => backend.menu().find((label) => label.id === "menu.help")?.label;
     await until(() => expect(help()).toBe("Help"));
     choose(backend, "view.language.zh");
-    await until(() => expect(words(".seg [role=tab]")).toEqual(["文件"]));
+    await until(() => expect(words(".seg [role=tab]")).toEqual(["文件", "搜索"]));
     await until(() => expect(help()).toBe("帮助"));
     expect(document.documentElement.lang).toBe("zh-CN");
     choose(backend, "view.theme.dark");

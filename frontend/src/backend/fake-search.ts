@@ -57,7 +57,7 @@ interface Kept {
   readonly before: ReadonlyMap<string, string>;
   /** What was written, by path; the page writes open documents itself. */
   readonly written: Map<string, string>;
-  /** The edits that take back what the page made, by document. */
+  /** The edits that take it back, by the id of an open document, else by path. */
   readonly inverse: Map<string, readonly Edit[]>;
   readonly then: () => void;
   readonly back: () => void;
@@ -229,17 +229,20 @@ export function createFakeSearch(config: Config): FakeSearch {
         const raw = disk.get(path) ?? "";
         const was = what.before.get(path);
         if (doc !== undefined) {
-          const same =
-            file.documentId === "" ? doc.text === splitText(was ?? "").text : doc.version === file.version;
-          if (!same) {
+          // What the page had at that version it can map itself.
+          const known = file.documentId === doc.id || doc.text === splitText(was ?? "").text;
+          if (!known) {
             throw new BackendError("stale", file.name);
           }
-          documents.push({ id: doc.id, version: doc.version, edits });
-          what.inverse.set(doc.id, invert(doc.text, edits));
+          const version = file.documentId === doc.id ? file.version : doc.version;
+          documents.push({ id: doc.id, version, edits });
+          const text = file.documentId === doc.id ? (was ?? "") : doc.text;
+          what.inverse.set(doc.id, invert(text, edits));
         } else if (raw !== was) {
           throw new BackendError("changed_on_disk", file.name);
         } else {
           writes.set(path, edit(raw, edits));
+          what.inverse.set(path, invert(splitText(raw).text, edits));
         }
       }
       for (const [path, raw] of writes) {
@@ -253,18 +256,30 @@ export function createFakeSearch(config: Config): FakeSearch {
     UndoSet: async (page, id): Promise<AppliedSet> => {
       config.checkPage(page);
       const what = kept(id, "applied");
+      const documents: DocumentEdits[] = [];
+      const writes = new Map<string, string>();
       for (const [path, raw] of what.written) {
-        if (disk.get(path) !== raw) {
+        const doc = docAt(path);
+        const was = what.before.get(path) ?? "";
+        if (doc === undefined && disk.get(path) !== raw) {
           throw new BackendError("changed_on_disk", path.slice(path.lastIndexOf("/") + 1));
+        } else if (doc === undefined) {
+          writes.set(path, was);
+        } else if (doc.text !== splitText(raw).text) {
+          throw new BackendError("stale", path.slice(path.lastIndexOf("/") + 1));
+        } else {
+          documents.push({ id: doc.id, version: doc.version, edits: what.inverse.get(path) ?? [] });
         }
       }
-      for (const path of what.written.keys()) {
-        disk.set(path, what.before.get(path) ?? "");
+      for (const [path, raw] of writes) {
+        disk.set(path, raw);
       }
-      const documents = config.open().flatMap((doc) => {
+      for (const doc of config.open()) {
         const edits = what.inverse.get(doc.id);
-        return edits === undefined ? [] : [{ id: doc.id, version: doc.version, edits }];
-      });
+        if (edits !== undefined) {
+          documents.push({ id: doc.id, version: doc.version, edits });
+        }
+      }
       what.set = { ...what.set, state: "undone" };
       what.back();
       return { set: what.set, documents };

@@ -109,6 +109,8 @@ export function LongTree<R extends LongRow>(props: LongTreeProps<R>) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) {
       return;
     }
+    // Not the one that was drawn: several presses may come before the next drawing.
+    const current = rows.findIndex((other) => other.key === at.peek());
     const row = rows[current];
     const to = rovingIndex(event.key, Math.max(current, 0), rows.length, "vertical");
     if (to >= 0) {
