@@ -54,6 +54,14 @@ func (b baseline) fresh(stat workspace.Stat) bool {
 	return b.stat.Hash != "" && stat == b.stat && b.seenAt.Sub(time.Unix(0, stat.ModTimeNs)) >= tick
 }
 
+// reason is why the baseline is in the history.
+func (b baseline) reason() Reason {
+	if b.saved {
+		return VersionSaved
+	}
+	return VersionOpened
+}
+
 // sight is a file as it was seen once.
 type sight struct {
 	state DiskState

@@ -94,6 +94,8 @@ type doc struct {
 	// turn lets one call at a time work with the document's file.
 	turn   turn
 	keeper *keeper
+	// pending is guarded by Set.mu.
+	pending pending
 	// state is guarded by Set.mu; a copy of it is a consistent picture.
 	state
 }
@@ -135,6 +137,8 @@ type baseline struct {
 	id     workspace.Identity
 	format text.Format
 	lines  text.Lines
+	// saved says that it was written here, not only read.
+	saved bool
 	// unknown is set when lines could not be read: a restored draft whose
 	// file has changed. Such a document is dirty whatever it holds.
 	unknown bool
@@ -335,6 +339,13 @@ func (s *Set) add(id string, st state, draft string) *doc {
 // touch settles what follows from a changed text, file or baseline; mu must be
 // held.
 func (d *doc) touch() {
+	d.pending = pending{}
+	d.changed()
+}
+
+// changed is touch where the pending changes say how the text changed; mu must
+// be held.
+func (d *doc) changed() {
 	d.stamp++
 	d.dirty = d.readOnly == "" &&
 		(d.base.unknown || d.format != d.base.format || !d.lines.Equal(d.base.lines))

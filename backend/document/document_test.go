@@ -1,12 +1,15 @@
 package document
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,6 +26,32 @@ type bench struct {
 	home   string
 	grants *workspace.Grants
 	page   int64
+	told   *told
+	log    *bytes.Buffer
+}
+
+// told is what the set said of files that changed outside.
+type told struct {
+	mu      sync.Mutex
+	changes []DiskChange
+}
+
+func (o *told) add(c DiskChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.changes = append(o.changes, c)
+}
+
+// take returns what was told since the last time, as states in order.
+func (o *told) take() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var states []string
+	for _, c := range o.changes {
+		states = append(states, string(c.State))
+	}
+	o.changes = nil
+	return strings.Join(states, " ")
 }
 
 func newBench(t *testing.T) *bench {
@@ -37,7 +66,11 @@ func newBenchOn(t *testing.T, calls workspace.Calls, dir, home string) *bench {
 	if _, err := g.GrantFolder(dir); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Grants: g, Home: home, Log: slog.New(slog.DiscardHandler)})
+	heard, log := &told{}, &bytes.Buffer{}
+	s, err := New(Config{
+		Grants: g, Home: home, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), OnDisk: heard.add,
+		Settle: time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +79,7 @@ func newBenchOn(t *testing.T, calls workspace.Calls, dir, home string) *bench {
 		s.keepers.Wait()
 		s.history.later.Wait()
 	})
-	return &bench{Set: s, t: t, dir: dir, home: home, grants: g, page: s.Attach().Page}
+	return &bench{Set: s, t: t, dir: dir, home: home, grants: g, page: s.Attach().Page, told: heard, log: log}
 }
 
 // restart opens the same folder and home anew, as the next start would.

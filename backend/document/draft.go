@@ -76,6 +76,9 @@ func encodeDraft(st state, nowMs int64) ([]byte, error) {
 	return append([]byte(draftMagic+hex.EncodeToString(sum[:])+"\n"), body...), nil
 }
 
+// draftDigest is the digest in the first line of a draft file.
+func draftDigest(data []byte) string { return string(data[len(draftMagic):][:2*sha256.Size]) }
+
 // decodeDraft reads a draft file back into the state of a document that was
 // just opened. The baseline's text is not known yet. It fails with errBroken
 // when anything does not fit.

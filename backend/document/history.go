@@ -251,12 +251,14 @@ func (h *history) keep(ctx context.Context, of subject, c content, reason Reason
 	if err != nil {
 		return err
 	}
-	if n := len(s.marks); n > 0 {
-		newest := s.marks[n-1]
-		if strings.HasPrefix(c.hash, newest.hash) {
+	for i, m := range s.marks {
+		// The newest, or one that was kept since by the save after this one.
+		if strings.HasPrefix(c.hash, m.hash) && (i == len(s.marks)-1 || m.atMs >= atMs) {
 			return nil
 		}
-		atMs = max(atMs, newest.atMs+1) // two in one millisecond
+	}
+	if n := len(s.marks); n > 0 {
+		atMs = max(atMs, s.marks[n-1].atMs+1) // two in one millisecond
 	}
 	folder := filepath.Join(h.dir, key)
 	if _, stored := s.sizes[c.hash]; !stored {

@@ -40,6 +40,8 @@ type keeper struct {
 	kept bool
 	// stamp is the document's as it was last settled.
 	stamp int64
+	// log is the changes since the draft was written whole.
+	log changesLog
 	// archived is the hash of the baseline that was last handed to the history.
 	archived string
 	// failing is the fault of the last attempt, so that each is logged once.
@@ -57,6 +59,7 @@ func newKeeper(s *Set, d *doc, draft string) *keeper {
 	if !k.kept {
 		k.draft = d.id
 	}
+	k.log = changesLog{calls: s.calls, path: changesPath(s.draftPath(k.draft)), there: k.kept}
 	return k
 }
 
@@ -113,6 +116,7 @@ func (k *keeper) finish(discard bool) {
 // run settles until the document is closed or ctx ends.
 func (k *keeper) run(ctx context.Context) {
 	defer close(k.closed)
+	defer k.log.close()
 	// due is nil while nothing waits to be kept.
 	var due <-chan time.Time
 	for {
@@ -156,14 +160,24 @@ func (k *keeper) settle() (err error) {
 		k.report(err)
 	}()
 	k.set.mu.Lock()
-	st := k.doc.state
-	k.set.mu.Unlock()
+	st, changes := k.doc.state, k.doc.pending
 	if st.stamp == k.stamp && k.failing == "" {
+		k.set.mu.Unlock()
 		return nil
 	}
+	// From here on changes count from st, unless that cannot be kept.
+	k.doc.pending = pending{known: true}
+	k.set.mu.Unlock()
+	defer func() {
+		if err != nil {
+			k.set.mu.Lock()
+			k.doc.pending = pending{}
+			k.set.mu.Unlock()
+		}
+	}()
 	if st.dirty || st.disk == DiskMissing {
 		// A text whose file is gone is unsaved too, whoever wrote it.
-		err = k.write(st)
+		err = k.follow(st, changes)
 	} else if k.kept {
 		err = k.retire(st)
 	}
@@ -180,15 +194,31 @@ func (k *keeper) archive(st state) {
 		return
 	}
 	k.archived = st.base.stat.Hash
-	h := k.set.history
 	at := k.set.now().UnixMilli()
-	h.later.Go(func() {
-		of := st.subject()
-		err := h.ensure(context.Background(), of, func() content { return contentOfState(st.base.format, st.base.lines) }, VersionOpened, at)
-		if err != nil {
-			h.log.Warn("version not kept", slog.String("code", string(fault.CodeOf(err))))
-		}
-	})
+	k.set.history.later.Go(func() { k.set.keepBase(context.Background(), st, at) })
+}
+
+// keepBase keeps the baseline of a state in the history, unless it is there.
+func (s *Set) keepBase(ctx context.Context, st state, atMs int64) {
+	if st.base.unknown || st.base.stat.Hash == "" {
+		return
+	}
+	of := st.subject()
+	err := s.history.ensure(ctx, of, func() content { return contentOfState(st.base.format, st.base.lines) }, st.base.reason(), atMs)
+	if err != nil {
+		s.log.Warn("version not kept", slog.String("code", string(fault.CodeOf(err))))
+	}
+}
+
+// follow brings the draft in step with st: by the changes alone where the draft
+// is of a large text and holds what was before them.
+func (k *keeper) follow(st state, changes pending) error {
+	if k.kept && k.log.base != "" && changes.known && len(changes.changes) > 0 && k.failing == "" && k.log.size < maxChanges {
+		return k.log.add(changeRecord{
+			Changes: changes.changes, Anchor: st.anchor, Head: st.head, AtMs: k.set.now().UnixMilli(),
+		})
+	}
+	return k.write(st)
 }
 
 // write makes the draft file what st is.
@@ -197,11 +227,11 @@ func (k *keeper) write(st state) error {
 	if err != nil {
 		return internal("keep draft", err)
 	}
-	if err := workspace.ReplaceFile(k.set.draftPath(k.draft), data, 0o600); err != nil {
+	if err := workspace.ReplaceFileOn(k.set.calls, k.set.draftPath(k.draft), data, 0o600); err != nil {
 		return fmt.Errorf("keep draft: %w", err)
 	}
 	k.kept = true
-	return nil
+	return k.log.begin(draftDigest(data))
 }
 
 // retire removes the draft of a text that is saved. Where the file is not the
@@ -225,7 +255,7 @@ func (k *keeper) remove() error {
 		return internal("remove draft", err)
 	}
 	k.kept = false
-	return nil
+	return k.log.remove()
 }
 
 // report tells the document and the log how settling went.

@@ -58,7 +58,8 @@ func (s *Set) Sync(r SyncRequest) (Synced, error) {
 	if len(r.Changes) > 0 {
 		d.lines = lines
 		d.version += len(r.Changes)
-		d.touch()
+		d.pending.add(r.Changes, lines.Size())
+		d.changed()
 	}
 	return Synced{d.version, d.dirty}, nil
 }

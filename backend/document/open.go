@@ -168,6 +168,7 @@ func (s *Set) giveUp(ctx context.Context, st state) error {
 	if !st.dirty {
 		return nil
 	}
+	s.keepBase(ctx, st, s.now().UnixMilli())
 	c := contentOfState(st.format, st.lines)
 	return s.history.keep(ctx, st.subject(), c, VersionDiscarded, s.now().UnixMilli())
 }

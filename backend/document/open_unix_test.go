@@ -32,3 +32,21 @@ func TestOpen_RefusesPipesAndDevices(t *testing.T) {
 	_, err = b.Save(t.Context(), r)
 	wantCode(t, "save over a pipe", err, fault.NotAFile)
 }
+
+// out-5: a pipe in the file's place is no file, and nothing waits for it.
+//
+// covers: F5
+func TestCheck_ReplacedByAPipe(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("n.md", "a\n")
+	id := b.open("n.md").ID
+	b.outside(syscall.Unlink(b.path("n.md")), syscall.Mkfifo(b.path("n.md"), 0o600))
+	b.wantTold("a pipe", b.check(b.path("n.md")), "missing")
+	_, err := b.Reload(t.Context(), b.page, id)
+	wantCode(t, "reload", err, fault.NotAFile)
+	c, err := b.Compare(t.Context(), b.page, id)
+	if err != nil || !c.Missing {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

@@ -60,9 +60,13 @@ func (s *Set) takeStock() {
 	}
 	for _, f := range found {
 		path := filepath.Join(s.draftFolder(), f.Name())
-		if strings.HasSuffix(f.Name(), brokenExt) {
+		if strings.HasSuffix(f.Name(), draftExt+brokenExt) {
 			s.broken = append(s.broken, path)
 			continue
+		}
+		if name, ok := strings.CutSuffix(f.Name(), changesExt); ok && !has(found, name+draftExt) {
+			// Of a draft that is decided; it tells nothing without it.
+			_ = os.Remove(path)
 		}
 		id, isDraft := strings.CutSuffix(f.Name(), draftExt)
 		if !isDraft {
@@ -72,6 +76,8 @@ func (s *Set) takeStock() {
 		if err != nil {
 			s.log.Error("draft not readable", slog.Any("err", err))
 			if errors.Is(err, errBroken) && os.Rename(path, path+brokenExt) == nil {
+				// What belongs to it may help, and is not needed to say so.
+				_ = os.Rename(changesPath(path), changesPath(path)+brokenExt)
 				path += brokenExt
 			}
 			s.broken = append(s.broken, path)
@@ -82,6 +88,10 @@ func (s *Set) takeStock() {
 			length: st.lines.Len(), preview: preview(st.lines.Text()),
 		}
 	}
+}
+
+func has(entries []fs.DirEntry, name string) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
 }
 
 func readDraft(path string) (state, int64, error) {
@@ -96,7 +106,12 @@ func readDraft(path string) (state, int64, error) {
 	if err != nil {
 		return state{}, 0, err
 	}
-	return decodeDraft(data)
+	st, _, err := decodeDraft(data)
+	if err != nil {
+		return state{}, 0, err
+	}
+	replay(path, draftDigest(data), &st)
+	return st, st.restoredAtMs, nil
 }
 
 // preview returns the beginning of a text.
@@ -296,8 +311,10 @@ func (s *Set) checkLeft(page int64, id string) error {
 
 // dropLeft removes the file of a draft that is decided.
 func (s *Set) dropLeft(id string) error {
-	if err := os.Remove(s.draftPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return internal("remove draft", err)
+	for _, path := range []string{s.draftPath(id), changesPath(s.draftPath(id))} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return internal("remove draft", err)
+		}
 	}
 	s.mu.Lock()
 	delete(s.left, id)

@@ -167,10 +167,13 @@ func (s *Set) keepOld(ctx context.Context, st state, path string, old []byte) er
 	}
 	hash := hashOf(old)
 	if hash != of.hash {
+		if path == st.path {
+			s.keepBase(ctx, st, s.now().UnixMilli())
+		}
 		of.hash = hash
 		return s.history.keep(ctx, of, contentOf(old), VersionOverwritten, s.now().UnixMilli())
 	}
-	err := s.history.ensure(ctx, of, func() content { return contentOf(old) }, VersionOpened, s.now().UnixMilli())
+	err := s.history.ensure(ctx, of, func() content { return contentOf(old) }, st.base.reason(), s.now().UnixMilli())
 	if err != nil {
 		s.log.Warn("version not kept", slog.String("code", string(fault.CodeOf(err))))
 	}
@@ -197,7 +200,7 @@ func (s *Set) compareFile(path string, base baseline) (stat workspace.Stat, same
 // saved makes what was written the baseline and lets the draft follow. data is
 // nil when the file held it already.
 func (s *Set) saved(ctx context.Context, d *doc, st state, path string, done workspace.WriteResult, data []byte) (Saved, error) {
-	base := baseline{stat: done.Stat, seenAt: time.Now(), format: st.format, lines: st.lines}
+	base := baseline{stat: done.Stat, seenAt: time.Now(), format: st.format, lines: st.lines, saved: st.base.saved || data != nil}
 	if f, err := s.grants.PermitRead(path); err == nil {
 		base.id = identityOf(f, done.Stat)
 	}

@@ -22,16 +22,21 @@ func ReplaceFile(path string, data []byte, perm fs.FileMode) error {
 // ReplaceFileOn is ReplaceFile over other calls.
 func ReplaceFileOn(calls Calls, path string, data []byte, perm fs.FileMode) error {
 	if err := replaceOwn(calls, path, data, perm); err != nil {
-		const op = "replace"
-		if errors.Is(err, fs.ErrPermission) {
-			return failure(fault.ReadOnly, op, path, err)
-		}
-		if isDiskFull(err) {
-			return failure(fault.DiskFull, op, filepath.Dir(path), err)
-		}
-		return classify(op, path, err)
+		return OwnFault("replace", path, err)
 	}
 	return nil
+}
+
+// OwnFault gives an error of one of the program's own files its fault, as
+// ReplaceFile does.
+func OwnFault(op, path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return failure(fault.ReadOnly, op, path, err)
+	}
+	if isDiskFull(err) {
+		return failure(fault.DiskFull, op, filepath.Dir(path), err)
+	}
+	return classify(op, path, err)
 }
 
 func replaceOwn(calls Calls, path string, data []byte, perm fs.FileMode) (err error) {
