@@ -221,15 +221,15 @@ describe("moving in the tree", () => {
     const { tree, root } = await staged();
     await drag("dragstart", rowOf(root, "Ledger"));
     await drag("dragover", rowOf(root, "Drafts"));
-    await act(() => vi.advanceTimersByTimeAsync(599));
+    await act(async () => void (await vi.advanceTimersByTimeAsync(599)));
     expect(labels(root)).not.toContain("a");
-    await act(() => vi.advanceTimersByTimeAsync(1));
+    await act(async () => void (await vi.advanceTimersByTimeAsync(1)));
     await settle();
     expect(labels(root)).toContain("a");
     await act(() => tree.collapse("/w/Drafts"));
     await drag("dragover", rowOf(root, "Old"));
     await drag("dragend", rowOf(root, "Ledger"));
-    await act(() => vi.advanceTimersByTimeAsync(1000));
+    await act(async () => void (await vi.advanceTimersByTimeAsync(1000)));
     expect(rowOf(root, "Old").getAttribute("aria-expanded")).toBe("false");
   });
 
