@@ -15,9 +15,10 @@ import (
 )
 
 // A journal entry is a few plain files in the recovery folder, named
-// <target>-<pid>-<nonce> with an ending: .new<ext> holds the bytes being
-// saved, .json the entry, written last, so that an entry that is there is
-// complete; .old<ext> the bytes from before, only for a write in place.
+// <target>-<pid>-<nonce> with an ending: .json is the entry, so that the
+// temporary file is found again; .new<ext> the bytes being saved and .old<ext>
+// those from before, made durable before a write in place. A write that renames
+// needs neither: the old file is whole until the new one is.
 type entry struct {
 	// Path is the target as the person knows it.
 	Path string `json:"path"`
@@ -40,11 +41,15 @@ type journal struct {
 	id   string
 	ext  string
 	torn bool
+	// hasNew says that the copy of the new bytes is there.
+	hasNew bool
 }
 
-// openJournal makes data durable in the recovery folder before the target is
-// touched.
-func openJournal(calls Calls, folder string, e entry, data []byte) (*journal, error) {
+// openJournal notes a write in the recovery folder before the target is
+// touched. The note survives a kill, not a power cut, which costs no more than
+// a temporary file that stays: making it durable would double the time of a
+// save.
+func openJournal(calls Calls, folder string, e entry) (*journal, error) {
 	if err := calls.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -59,13 +64,7 @@ func openJournal(calls Calls, folder string, e entry, data []byte) (*journal, er
 	e.AtMs = time.Now().UnixMilli()
 	head, err := json.MarshalIndent(e, "", "  ")
 	if err == nil {
-		err = create(dir, j.id+newMark+j.ext, data)
-	}
-	if err == nil {
-		err = create(dir, j.id+".json", append(head, '\n'))
-	}
-	if err == nil {
-		err = dir.Sync()
+		err = write(dir, j.id+".json", append(head, '\n'), false)
 	}
 	if err != nil {
 		j.discard()
@@ -81,13 +80,15 @@ const (
 )
 
 // create writes a new private file and makes its bytes durable.
-func create(dir Dir, name string, data []byte) error {
+func create(dir Dir, name string, data []byte) error { return write(dir, name, data, true) }
+
+func write(dir Dir, name string, data []byte, durable bool) error {
 	h, err := dir.Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = h.WriteAt(data, 0)
-	if err == nil {
+	if err == nil && durable {
 		err = h.Sync()
 	}
 	return errors.Join(err, h.Close())
@@ -95,10 +96,22 @@ func create(dir Dir, name string, data []byte) error {
 
 func (j *journal) close() { letGo(j.dir) }
 
-// keepOld makes the bytes from before durable and returns the copy's path.
-func (j *journal) keepOld(data []byte) (string, error) {
+// harden makes the entry durable, with the bytes being saved and those from
+// before, and returns the path of the copy of the latter.
+func (j *journal) harden(data, old []byte) (string, error) {
+	if err := create(j.dir, j.id+newMark+j.ext, data); err != nil {
+		return "", err
+	}
+	j.hasNew = true
 	name := j.id + oldMark + j.ext
-	if err := create(j.dir, name, data); err != nil {
+	if err := create(j.dir, name, old); err != nil {
+		return "", err
+	}
+	h, err := j.dir.Open(j.id+".json", os.O_RDWR, 0)
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(h.Sync(), h.Close()); err != nil {
 		return "", err
 	}
 	return filepath.Join(j.path, name), j.dir.Sync()
@@ -140,12 +153,19 @@ func (j *journal) drop() {
 // discard removes the entry of a write that was refused.
 func (j *journal) discard() { j.remove(".json", newMark+j.ext, oldMark+j.ext) }
 
-// keep ends the entry of a write that failed and returns the path of the copy
-// of the new bytes. The old file is whole unless torn, so only then does its
-// copy stay.
-func (j *journal) keep() string {
+// keep ends the entry of a write that failed and returns the path of a durable
+// copy of the new bytes; "" when that cannot be made either. The old file is
+// whole unless torn, so only then does its copy stay.
+func (j *journal) keep(data []byte) string {
 	if !j.torn {
 		j.remove(oldMark + j.ext)
+	}
+	if !j.hasNew {
+		j.remove(newMark + j.ext) // one that was cut
+		if create(j.dir, j.id+newMark+j.ext, data) != nil || j.dir.Sync() != nil {
+			j.remove(newMark + j.ext)
+			return ""
+		}
 	}
 	return filepath.Join(j.path, j.id+newMark+j.ext)
 }

@@ -126,6 +126,13 @@ func sweepEntry(calls Calls, dir Dir, recoveryDir, id string, files []string) (L
 	sweepTemp(calls, e, theirs)
 	l := Leftover{ID: id, Path: e.Path, AtMs: e.AtMs, NewHash: e.Hash, State: Missing}
 	if newName != "" {
+		if hash, _, err := hashIn(dir, newName); err == nil && hash != e.Hash {
+			// Cut while it was copied, so the target is untouched.
+			removeAll(dir, newName)
+			newName = ""
+		}
+	}
+	if newName != "" {
 		l.New = filepath.Join(recoveryDir, newName)
 	}
 	if theirs != "" {
@@ -145,10 +152,11 @@ func sweepEntry(calls Calls, dir Dir, recoveryDir, id string, files []string) (L
 		}
 	}
 	switch {
-	case err != nil:
-	case inPlace:
+	case inPlace, l.New == "" && l.Old == "":
+		// Done, or never begun; without a copy there is nothing to decide on.
 		removeAll(dir, id+".json", newName)
 		return Leftover{}, false
+	case err != nil:
 	case hash == e.BaseHash:
 		l.State = Unwritten
 	case !exists:

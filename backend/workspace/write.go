@@ -75,7 +75,7 @@ func (t Target) Write(data []byte, o WriteOptions) (WriteResult, error) {
 	temp := tempName()
 	w.journal, err = openJournal(t.calls, o.RecoveryDir, entry{
 		Path: t.place.path, Folder: s.folder, Temp: temp, BaseHash: w.oldHash, Hash: w.hash,
-	}, data)
+	})
 	if err != nil {
 		return WriteResult{}, w.fail(o.RecoveryDir, err)
 	}
@@ -191,7 +191,7 @@ func (w *writing) stop(err error) (WriteResult, error) {
 		}
 		return WriteResult{}, err
 	default:
-		return WriteResult{RecoveryPath: w.journal.keep()}, err
+		return WriteResult{RecoveryPath: w.journal.keep(w.data)}, err
 	}
 }
 
@@ -309,7 +309,7 @@ func (w *writing) overwrite() (st Stat, kept string, err error) {
 	if err := w.renew(); err != nil {
 		return Stat{}, "", err
 	}
-	kept, err = w.journal.keepOld(w.oldData)
+	kept, err = w.journal.harden(w.data, w.oldData)
 	if err != nil {
 		return Stat{}, "", w.fail(w.options.RecoveryDir, err)
 	}
