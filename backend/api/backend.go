@@ -13,6 +13,7 @@ import (
 	"galley/backend/credential"
 	"galley/backend/document"
 	"galley/backend/fault"
+	"galley/backend/search"
 	"galley/backend/settings"
 	"galley/backend/workspace"
 )
@@ -47,6 +48,8 @@ type Backend struct {
 	store   *settings.Store
 	keys    *credential.Store
 	emitter *Emitter
+	search  *search.Engine
+	index   *search.Index
 	closing *closing
 	// sessions opens what was named or stored; stored is its file.
 	sessions *sessions
@@ -95,7 +98,8 @@ func New(cfg Config) (*Backend, error) {
 	b.stored = settings.OpenSessions(settings.SessionConfig{Home: cfg.Home, Log: cfg.Log})
 	b.sessions = newSessions(set, grants, by, b.stored, b.emitter, cfg.Log)
 	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, closing: b.closing, sessions: b.sessions, attached: sync.OnceFunc(func() { b.wg.Go(b.sweep) }), log: cfg.Log}
-	b.workspace = &Workspace{grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
+	b.search, b.index = b.newSearch(), b.newIndex()
+	b.workspace = &Workspace{search: b.search, index: b.index, grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
 	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
 		store: store, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
@@ -215,6 +219,8 @@ func (b *Backend) Close(ctx context.Context) error {
 	err := b.set.Close(ctx)
 	b.host.Close(ctx)
 	b.cancel()
+	b.search.Close()
+	b.index.Close()
 	b.wg.Wait()
 	err = errors.Join(err, b.stored.Flush())
 	b.keys.Close()

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"galley/backend/fault"
+	"galley/backend/search"
 	"galley/backend/settings"
 	"galley/backend/workspace"
 )
@@ -31,6 +32,8 @@ type Workspace struct {
 	// sampleDir is where the sample folder lies.
 	sampleDir string
 	settings  *settings.Store
+	search    *search.Engine
+	index     *search.Index
 	log       *slog.Logger
 }
 
