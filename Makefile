@@ -6,12 +6,13 @@ OUT   := bin
 ARGS  ?=
 NPM   := npm --prefix frontend
 FIDELITY ?=
+KILLS    ?=
 
 export CGO_ENABLED ?= 1
 export NO_COLOR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev build check test test-unit test-front test-window e2e generate bench bench-start bench-save fuzz fmt lint screenshots deps deps-test clean
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files bench bench-start bench-save bench-open fuzz fmt lint screenshots deps deps-test clean
 
 ## help: list the targets
 help:
@@ -114,6 +115,19 @@ bench: bench-start
 ## bench-start: binary and bundle size, start to usable window, memory
 bench-start: $(OUT)/galley-e2e $(OUT)/galley
 	cd frontend && node e2e/bench-start.mjs
+
+## bench-save: a durable save beside the bare calls; KILLS=10000 kills that many saves as well
+bench-save:
+	$(GO) run ./backend/bench/save
+	@if [ -n "$(KILLS)" ]; then set -o pipefail; KILLS=$(KILLS) $(GO) test -count=1 -timeout 60m -v -run KilledRounds ./backend/workspace | grep -vE '^(===|PASS)'; fi
+
+## bench-open: open to first paint of large documents, beside Monaco
+bench-open: deps-test $(OUT)/galley-dev $(OUT)/galley-e2e frontend/bench/node_modules
+	cd frontend && node e2e/bench-open.mjs
+
+frontend/bench/node_modules: frontend/bench/package-lock.json
+	$(NPM)/bench ci --no-audit --no-fund --ignore-scripts
+	@touch $@
 
 ## screenshots: the pictures of docs/images
 screenshots: deps-test $(OUT)/galley-e2e
