@@ -7,7 +7,7 @@ import { freePort, run, start, startDisplay, until } from "./processes.mjs";
 const root = resolve(import.meta.dirname, "../../..");
 
 /** Path of a built program in bin/. */
-const binary = (name) => resolve(root, "bin", name);
+export const binary = (name) => resolve(root, "bin", name);
 
 /**
  * Opens the window. display is taken over when given, else made. args are the
