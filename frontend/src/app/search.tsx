@@ -1,7 +1,15 @@
 /** The search of the folder and the review of changes to several files, in the window. */
 
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
-import { type Backend, type BackendError, decodeError, type Events, type WorkspaceInfo } from "../backend";
+import {
+  type Backend,
+  type BackendError,
+  decodeError,
+  type Events,
+  type ReviewedSet,
+  type SearchRequest,
+  type WorkspaceInfo,
+} from "../backend";
 import type { Documents } from "../document";
 import { t } from "../i18n";
 import {
@@ -92,6 +100,12 @@ export function createSearchPanel(
     await Promise.all(unsaved.map((tab) => documents.flush(tab.id).catch(() => {})));
   }
 
+  /** Asks for the set of what replacing would change. */
+  async function replacement(request: SearchRequest): Promise<ReviewedSet> {
+    await flushUnsaved();
+    return backend.workspace.PreviewReplace({ search: request, with: search.fields.peek().replacement });
+  }
+
   async function makePreview(): Promise<void> {
     const request = search.request();
     if (request.query === "") {
@@ -102,23 +116,18 @@ export function createSearchPanel(
     preview.value = { busy: true, told: "" };
     const isWanted = (): boolean => previewing === request.id;
     try {
-      await flushUnsaved();
-      const set = await backend.workspace.PreviewReplace({
-        search: request,
-        with: search.fields.peek().replacement,
-      });
+      const set = await replacement(request);
       if (!isWanted()) {
         await backend.workspace.DropSet(set.id).catch(() => {});
         return;
       }
       preview.value = { busy: false, told: set.files.length === 0 ? t("set.nothing") : "" };
       if (set.files.length > 0) {
-        sets.show(set, { again: () => void makePreview() });
+        sets.show(set, { again: () => replacement(search.request()) });
       }
     } catch (reason) {
       if (isWanted()) {
-        const error = decodeError(reason);
-        preview.value = { busy: false, told: tellFault(error) };
+        preview.value = { busy: false, told: tellFault(decodeError(reason)) };
       }
     } finally {
       if (isWanted()) {

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { redo, undo } from "@codemirror/commands";
 import { EditorView } from "@codemirror/view";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Backend, createEvents, type ReviewedSet, type WorkspaceService } from "../backend";
 import { createFakeBackend, type FakeBackend } from "../backend/fake";
 import { createDocuments, type Documents } from "../document";
@@ -21,11 +21,14 @@ let view: EditorView;
 let shown: ReviewedSet[];
 /** What happens right after the host has answered a call. */
 let after: Partial<Record<keyof WorkspaceService, () => void>>;
+/** What happens before it is asked. */
+let before: Partial<Record<keyof WorkspaceService, () => Promise<void>>>;
 
 beforeEach(async () => {
   Range.prototype.getClientRects = () => [] as unknown as DOMRectList;
   backend = createFakeBackend({ files, workspace: "/w", open: ["/w/a.md", "/w/c.md"] });
   after = {};
+  before = {};
   view = new EditorView({ parent: document.body });
   const host: Backend = {
     ...backend,
@@ -34,6 +37,7 @@ beforeEach(async () => {
         const call: unknown = Reflect.get(service, method);
         return typeof call === "function"
           ? async (...args: readonly unknown[]) => {
+              await before[method]?.();
               const answer: unknown = await call(...args);
               after[method]?.();
               return answer;
@@ -96,9 +100,12 @@ function type(from: number, insert: string, to = from): void {
   view.dispatch({ changes: { from, to, insert }, userEvent: "input.type" });
 }
 
-async function previewed(options?: ShowOptions): Promise<ReviewedSet> {
-  const set = await backend.workspace.PreviewReplace({ search, with: "night ferry" });
-  sets.show(set, options);
+const preview = (): Promise<ReviewedSet> => backend.workspace.PreviewReplace({ search, with: "night ferry" });
+
+async function previewed(options: ShowOptions = {}): Promise<ReviewedSet> {
+  const set = await preview();
+  const flushed = (): Promise<unknown> => Promise.all(documents.tabs.value.map((t) => documents.flush(t.id)));
+  sets.show(set, { again: () => flushed().then(preview), ...options });
   return set;
 }
 
@@ -121,6 +128,7 @@ describe("a set", () => {
     expect(textOf("a")).toBe(files["/w/a.md"]);
     sets.close();
     expect(sets.view.value).toBeNull();
+    await vi.waitFor(() => expect(backend.calls).toContain("Workspace.DropSet"));
     await expect(
       backend.workspace.ApplySet({ page: documents.page.value, id: set.id, ticked: [] }),
     ).rejects.toMatchObject({ code: "not_found" });
@@ -206,15 +214,17 @@ describe("a set", () => {
     expect(now().status).toBe("undone");
   });
 
-  it("is undone in a file that was opened after it was written", async () => {
+  it("is undone in a file that was opened after it was written, when that has no unsaved text", async () => {
     await previewed();
     await sets.apply();
     await documents.open("/w/b.md");
-    expect(textOf("b")).toBe("night ferry\nsecond\nthe night ferry\n");
+    type(0, "x");
+    await sets.undo();
+    expect(now()).toMatchObject({ status: "applied", refusal: { error: { code: "stale" } } });
+    undo(view);
     await sets.undo();
     expect(now()).toMatchObject({ status: "undone", refusal: null });
     expect(backend.disk.get("/w/b.md")).toBe(files["/w/b.md"]);
-    expect(textOf("b")).toBe("night boat\nsecond\nthe night boat\n");
   });
 });
 
@@ -255,13 +265,55 @@ describe("a set that something came between", () => {
     expect(textOf("a")).toBe("Now: The night boat.\nA nigXht boat again.\n");
   });
 
+  it("is made anew when a document was typed in, and applies only what was seen and ticked", async () => {
+    await previewed();
+    sets.tickEdit("/w/a.md", 0, false);
+    sets.tickFile("/w/c.md", false);
+    type(0, "Another night boat. ");
+    type(view.state.doc.toString().indexOf("again"), "once ");
+    await sets.apply();
+    expect(now()).toMatchObject({ status: "applied", receipt: { edits: 3, files: 2, gaveWay: 0 } });
+    expect(textOf("a")).toBe("Another night boat. The night boat.\nA night ferry once again.\n");
+    expect(textOf("c")).toBe(files["/w/c.md"]);
+    await sets.undo();
+    expect(textOf("a")).toBe("Another night boat. The night boat.\nA night boat once again.\n");
+  });
+
+  it("is made anew when typing reaches the host before the set does", async () => {
+    await previewed();
+    let typed = false;
+    before = {
+      ApplySet: async () => {
+        if (!typed) {
+          typed = true;
+          type(0, "Now: ");
+          await documents.flush(tab("a").id);
+        }
+      },
+    };
+    await sets.apply();
+    expect(now()).toMatchObject({ status: "applied", receipt: { edits: 5 } });
+    expect(textOf("a")).toBe(`Now: ${replaced.a}`);
+  });
+
+  it("gives up, and says so, when nothing that was ticked is left", async () => {
+    await previewed();
+    for (const path of ["/w/b.md", "/w/c.md"]) {
+      sets.tickFile(path, false);
+    }
+    type(0, "x".repeat(5), view.state.doc.length);
+    await sets.apply();
+    expect(textOf("a")).toBe("xxxxx");
+    expect(now().status).toBe("review");
+  });
+
   it("changes nothing at all when a file changed on disk, and names it", async () => {
     await previewed();
     backend.disk.set("/w/b.md", "theirs\n");
     await sets.apply();
     expect(now()).toMatchObject({
       status: "review",
-      refusal: { undoing: false, error: { code: "changed_on_disk", detail: "b.md" } },
+      refusal: { undoing: false, error: { code: "changed_on_disk", detail: "/w/b.md" } },
     });
     expect([textOf("a"), textOf("c")]).toEqual([files["/w/a.md"], files["/w/c.md"]]);
     expect(backend.disk.get("/w/b.md")).toBe("theirs\n");

@@ -16,8 +16,8 @@ import { type EditsByPath, reviewSet, type SetView, tickEdit, tickFile, ticksOf 
 
 /** What whoever shows a set wants to hear of it. */
 export interface ShowOptions {
-  /** Makes the set anew, after something changed. A move asks the host again by itself. */
-  readonly again?: () => void;
+  /** Makes the set anew for the texts as they are. A move asks the host again by itself. */
+  readonly again?: () => Promise<ReviewedSet>;
   /** Told when files have changed: the set was applied or undone, or the move was made without it. */
   readonly onChanged?: () => void;
 }
@@ -57,6 +57,9 @@ export interface SetsConfig {
   /** Brings a set into sight. */
   readonly reveal: (set: ReviewedSet) => void;
 }
+
+/** How often a set is made anew while it is applied, since its documents are typed in. */
+const mostTurns = 3;
 
 /** The text of an open document at one version, and all changes since. */
 interface Track {
@@ -233,40 +236,146 @@ export function createSets(config: SetsConfig): Sets {
     }
   }
 
-  async function apply(): Promise<void> {
-    const now = view.peek();
-    if (now?.status !== "review") {
-      return;
+  /** Follows the open documents that a set's edits are for, from the versions they are for. */
+  function followDocuments(set: ReviewedSet): void {
+    tracks.clear();
+    for (const file of set.files) {
+      const tab = tabOf(file.documentId);
+      if (tab !== undefined && versionOf(tab.state()) === file.version) {
+        tracks.set(tab.id, startTrack(tab));
+      }
     }
-    const ticked = ticksOf(now);
-    if (ticked.length === 0 && now.set.kind !== "move") {
+  }
+
+  /** Whether a document of the set has had any change since, be it beside the edits. */
+  function hasMoved(set: ReviewedSet): boolean {
+    return set.files.some((file) => {
+      const tab = tabOf(file.documentId);
+      return tab !== undefined && versionOf(tab.state()) !== file.version;
+    });
+  }
+
+  /** Names an edit by what it does and where that is now. */
+  function nameOf(path: string, { from, to, insert }: Edit): string {
+    return JSON.stringify([path, from, to, insert]);
+  }
+
+  /** The ticked edits, named by where they are in the texts now. */
+  function tickedNow(now: SetView): ReadonlySet<string> {
+    return new Set(
+      ticksOf(now).flatMap(({ path, edits }) => {
+        const file = now.set.files.find((f) => f.path === path);
+        const tab = tabOf(file?.documentId ?? "");
+        const track = tracks.get(tab?.id ?? "");
+        const ranges = tab && track ? rangesOf(track, tab) : [];
+        return edits.flatMap((i) => {
+          const edit = file?.edits[i];
+          return edit === undefined ? [] : [nameOf(path, mapEdit(edit, ranges))];
+        });
+      }),
+    );
+  }
+
+  /**
+   * Makes the set anew for the texts as they are. Only what was ticked before is
+   * ticked again: nothing is applied that the person has not seen.
+   */
+  async function renew(now: SetView): Promise<SetView | null> {
+    const fresh = await makeAnew(now.set);
+    if (fresh === null) {
+      return null;
+    }
+    const ticked = tickedNow(now);
+    const unticked = new Map<string, ReadonlySet<number>>();
+    for (const file of fresh.files) {
+      const off = [...file.edits.keys()].filter((i) => {
+        const edit = file.edits[i];
+        return edit !== undefined && !ticked.has(nameOf(file.path, edit));
+      });
+      unticked.set(file.path, new Set(off));
+    }
+    backend.workspace.DropSet(now.set.id).catch(() => {});
+    followDocuments(fresh);
+    const next = { ...reviewSet(fresh, changedOf(fresh)), unticked, status: now.status };
+    view.value = next;
+    return next;
+  }
+
+  /** Asks for the set again; null when it is not needed any more, since the move was made. */
+  async function makeAnew(set: ReviewedSet): Promise<ReviewedSet | null> {
+    if (set.kind !== "move") {
+      if (options.again === undefined) {
+        throw new BackendError("stale");
+      }
+      return options.again();
+    }
+    const result = await backend.workspace.Move({ from: set.from, to: set.to, keepLinks: false });
+    return result.moved ? null : result.set;
+  }
+
+  function isEmpty(now: SetView): boolean {
+    return ticksOf(now).length === 0 && now.set.kind !== "move";
+  }
+
+  async function apply(): Promise<void> {
+    let now = view.peek();
+    if (now?.status !== "review" || isEmpty(now)) {
       return;
     }
     update({ status: "applying", refusal: null });
+    now = { ...now, status: "applying", refusal: null };
     try {
-      const paths = new Set(now.set.files.map((file) => file.path));
-      const ids = new Set(now.set.files.map((file) => file.documentId).filter((id) => id !== ""));
-      const clean = await settle(paths, ids);
-      const result = await backend.workspace.ApplySet({
-        page: documents.page.peek(),
-        id: now.set.id,
-        ticked,
-      });
-      const counts = result.documents.map(makeEdits);
-      tracks.clear();
-      const gaveWay = counts.reduce((sum, count) => sum + count.gaveWay, 0);
-      const edits = ticked.reduce((sum, file) => sum + file.edits.length, 0) - gaveWay;
-      update({
-        set: { ...now.set, state: "applied" },
-        status: "applied",
-        takenBack: new Set(),
-        receipt: { edits, files: ticked.length, gaveWay },
-      });
-      await saveAll(result.documents.map(({ id }) => id).filter((id) => clean.has(id)));
-      options.onChanged?.();
+      for (let turn = 1; ; turn++) {
+        const paths = new Set(now.set.files.map((file) => file.path));
+        const ids = new Set(now.set.files.map((file) => file.documentId).filter((id) => id !== ""));
+        const clean = await settle(paths, ids);
+        try {
+          if (hasMoved(now.set)) {
+            throw new BackendError("stale");
+          }
+          await applyOnce(now, clean);
+          return;
+        } catch (error) {
+          // Somebody types on: the host knows the texts by their versions only.
+          const isStale = error instanceof BackendError && error.code === "stale";
+          if (!isStale || turn > mostTurns) {
+            throw error;
+          }
+        }
+        now = await renew(now);
+        if (now === null) {
+          end();
+          options.onChanged?.();
+          return;
+        }
+        if (isEmpty(now)) {
+          throw new BackendError("stale");
+        }
+      }
     } catch (error) {
       refuse(error, false);
     }
+  }
+
+  async function applyOnce(now: SetView, clean: ReadonlySet<string>): Promise<void> {
+    const ticked = ticksOf(now);
+    const result = await backend.workspace.ApplySet({
+      page: documents.page.peek(),
+      id: now.set.id,
+      ticked,
+    });
+    const counts = result.documents.map(makeEdits);
+    tracks.clear();
+    const gaveWay = counts.reduce((sum, count) => sum + count.gaveWay, 0);
+    const edits = ticked.reduce((sum, file) => sum + file.edits.length, 0) - gaveWay;
+    update({
+      set: { ...now.set, state: "applied" },
+      status: "applied",
+      takenBack: new Set(),
+      receipt: { edits, files: ticked.length, gaveWay },
+    });
+    await saveAll(result.documents.map(({ id }) => id).filter((id) => clean.has(id)));
+    options.onChanged?.();
   }
 
   async function undo(): Promise<void> {
@@ -295,15 +404,11 @@ export function createSets(config: SetsConfig): Sets {
           clean.push(id);
         }
       }
-      // A file that was written may have been opened since: its text is the page's now.
+      // A file that was written may have been opened since: the host has to know of unsaved text.
       const paths = new Set(now.set.files.map((file) => file.path));
-      const opened = documents.tabs
-        .peek()
-        .filter((tab) => paths.has(tab.info.peek().path) && !made.has(tab.id))
-        .map((tab) => tab.id);
+      await settle(paths, new Set());
       tracks.clear();
-      clean.push(...(await settle(new Set(), new Set(opened))));
-      const result = await backend.workspace.UndoSet(documents.page.peek(), now.set.id);
+      await backend.workspace.UndoSet(documents.page.peek(), now.set.id);
       for (const [id, { inverse, since }] of left) {
         const tab = tabOf(id);
         if (tab !== undefined) {
@@ -317,9 +422,6 @@ export function createSets(config: SetsConfig): Sets {
         }
       }
       made.clear();
-      result.documents.filter(({ id }) => opened.includes(id)).forEach(makeEdits);
-      made.clear();
-      tracks.clear();
       update({ set: { ...now.set, state: "undone" }, status: "undone", takenBack: new Set() });
       await saveAll(clean);
       options.onChanged?.();
@@ -328,15 +430,34 @@ export function createSets(config: SetsConfig): Sets {
     }
   }
 
-  async function askMove(set: ReviewedSet, keepLinks: boolean): Promise<void> {
-    const { onChanged } = options;
+  /** Makes the move of a set and leaves all links as they are. */
+  async function moveOnly(): Promise<void> {
+    const now = view.peek();
+    if (now?.status !== "review" || now.set.kind !== "move") {
+      return;
+    }
+    update({ status: "applying", refusal: null });
     try {
-      const result = await backend.workspace.Move({ from: set.from, to: set.to, keepLinks });
-      if (result.moved) {
+      await backend.workspace.Move({ from: now.set.from, to: now.set.to, keepLinks: true });
+      end();
+      options.onChanged?.();
+    } catch (error) {
+      refuse(error, false);
+    }
+  }
+
+  async function again(): Promise<void> {
+    const now = view.peek();
+    if (now === null) {
+      return;
+    }
+    try {
+      const fresh = await makeAnew(now.set);
+      if (fresh === null) {
         end();
-        onChanged?.();
+        options.onChanged?.();
       } else {
-        sets.show(result.set, options);
+        sets.show(fresh, options);
       }
     } catch (error) {
       refuse(error, false);
@@ -352,12 +473,7 @@ export function createSets(config: SetsConfig): Sets {
       options = told;
       at.value = "";
       collapsed.value = new Set();
-      for (const file of set.files) {
-        const tab = tabOf(file.documentId);
-        if (tab !== undefined && versionOf(tab.state()) === file.version) {
-          tracks.set(tab.id, startTrack(tab));
-        }
-      }
+      followDocuments(set);
       view.value = reviewSet(set, changedOf(set));
       config.reveal(set);
     },
@@ -375,21 +491,8 @@ export function createSets(config: SetsConfig): Sets {
     },
     apply,
     undo,
-    moveOnly: async () => {
-      const now = view.peek();
-      if (now?.status === "review" && now.set.kind === "move") {
-        update({ status: "applying", refusal: null });
-        await askMove(now.set, true);
-      }
-    },
-    again: () => {
-      const now = view.peek();
-      if (now?.set.kind === "move") {
-        void askMove(now.set, false);
-      } else {
-        options.again?.();
-      }
-    },
+    moveOnly,
+    again: () => void again(),
     close: end,
   };
   return sets;

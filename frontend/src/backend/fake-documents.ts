@@ -228,6 +228,14 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     },
   });
 
+  function tellOpen(path: string): void {
+    for (const doc of open.values()) {
+      if (doc.path === path) {
+        tellDisk(doc, outside.state(doc));
+      }
+    }
+  }
+
   function tellDisk(doc: Open, state: string): void {
     config.emit("document.disk_changed", {
       documentId: doc.id,
@@ -348,6 +356,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     open: () => [...open.values()].map((doc) => ({ ...doc, dirty: isDirty(doc) })),
     checkPage,
     emit: config.emit,
+    onWritten: (path) => tellOpen(path),
   });
 
   function openFolder(path: string): WorkspaceInfo {
@@ -411,11 +420,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
       } else {
         disk.set(path, raw);
       }
-      for (const doc of open.values()) {
-        if (doc.path === path) {
-          tellDisk(doc, outside.state(doc));
-        }
-      }
+      tellOpen(path);
     },
     getText: async (url) => {
       const kept = outside.textAt(url);

@@ -48,6 +48,8 @@ interface Config {
   readonly open: () => readonly FakeOpenText[];
   readonly checkPage: (page: number) => void;
   readonly emit: (type: EventType, payload: object) => void;
+  /** Told of a file that was written, which may be open by now. */
+  readonly onWritten: (path: string) => void;
 }
 
 /** A set with what its files were like, and what they have become. */
@@ -57,7 +59,7 @@ interface Kept {
   readonly before: ReadonlyMap<string, string>;
   /** What was written, by path; the page writes open documents itself. */
   readonly written: Map<string, string>;
-  /** The edits that take it back, by the id of an open document, else by path. */
+  /** The edits that take it back, by the id of an open document. */
   readonly inverse: Map<string, readonly Edit[]>;
   readonly then: () => void;
   readonly back: () => void;
@@ -229,20 +231,18 @@ export function createFakeSearch(config: Config): FakeSearch {
         const raw = disk.get(path) ?? "";
         const was = what.before.get(path);
         if (doc !== undefined) {
-          // What the page had at that version it can map itself.
-          const known = file.documentId === doc.id || doc.text === splitText(was ?? "").text;
-          if (!known) {
-            throw new BackendError("stale", file.name);
+          const same =
+            doc.text === splitText(was ?? "").text &&
+            (file.documentId !== doc.id || doc.version === file.version);
+          if (!same) {
+            throw new BackendError("stale", path);
           }
-          const version = file.documentId === doc.id ? file.version : doc.version;
-          documents.push({ id: doc.id, version, edits });
-          const text = file.documentId === doc.id ? (was ?? "") : doc.text;
-          what.inverse.set(doc.id, invert(text, edits));
+          documents.push({ id: doc.id, version: doc.version, edits });
+          what.inverse.set(doc.id, invert(doc.text, edits));
         } else if (raw !== was) {
-          throw new BackendError("changed_on_disk", file.name);
+          throw new BackendError("changed_on_disk", path);
         } else {
           writes.set(path, edit(raw, edits));
-          what.inverse.set(path, invert(splitText(raw).text, edits));
         }
       }
       for (const [path, raw] of writes) {
@@ -259,20 +259,17 @@ export function createFakeSearch(config: Config): FakeSearch {
       const documents: DocumentEdits[] = [];
       const writes = new Map<string, string>();
       for (const [path, raw] of what.written) {
-        const doc = docAt(path);
-        const was = what.before.get(path) ?? "";
-        if (doc === undefined && disk.get(path) !== raw) {
-          throw new BackendError("changed_on_disk", path.slice(path.lastIndexOf("/") + 1));
-        } else if (doc === undefined) {
-          writes.set(path, was);
-        } else if (doc.text !== splitText(raw).text) {
-          throw new BackendError("stale", path.slice(path.lastIndexOf("/") + 1));
-        } else {
-          documents.push({ id: doc.id, version: doc.version, edits: what.inverse.get(path) ?? [] });
+        if (docAt(path)?.dirty === true) {
+          throw new BackendError("stale", path);
         }
+        if (disk.get(path) !== raw) {
+          throw new BackendError("changed_on_disk", path);
+        }
+        writes.set(path, what.before.get(path) ?? "");
       }
       for (const [path, raw] of writes) {
         disk.set(path, raw);
+        config.onWritten(path);
       }
       for (const doc of config.open()) {
         const edits = what.inverse.get(doc.id);

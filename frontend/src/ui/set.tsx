@@ -202,7 +202,7 @@ function refusalText({ error, undoing }: SetRefusal): {
   readonly again: boolean;
 } {
   const { code, detail } = error;
-  const name = documentLabel(detail.slice(detail.lastIndexOf("/") + 1));
+  const name = baseOf(detail);
   if (code === "changed_on_disk") {
     return undoing
       ? { title: t("set.refused.undoDisk", { name }), text: t("set.refused.undoNothing"), again: false }
