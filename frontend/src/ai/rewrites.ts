@@ -155,8 +155,11 @@ export function createRewrites(config: RewritesConfig): Rewrites {
   effect(() => {
     const tab = documents.current.value;
     current.value = open.value.find((r) => r.tab.id === tab?.id) ?? null;
-    proposal.value = proposals.value.find((p) => p.tab.id === tab?.id) ?? null;
-    review.value = tab === null ? null : reviewOf(tab.state());
+    const made = proposals.value.find((p) => p.tab.id === tab?.id) ?? null;
+    proposal.value = made;
+    const shown = tab === null ? null : reviewOf(tab.state());
+    // The text may show a difference that is not a proposal.
+    review.value = shown !== null && shown.id === made?.proposal.id ? shown : null;
     const waiting = tab === null ? undefined : later.get(tab.id);
     if (tab !== null && waiting !== undefined) {
       later.delete(tab.id);

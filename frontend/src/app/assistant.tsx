@@ -21,10 +21,10 @@ import {
   type CommandBoard,
   type CommandId,
   commands,
-  Icon,
   keyLabel,
   type Layout,
   Notice,
+  type PanelView,
   type SettingsStore,
   type SettingsTab,
   type Slots,
@@ -41,6 +41,8 @@ export interface Assistant {
   /** Shows proposals again that were open before the page was loaded. */
   readonly rebind: () => Promise<void>;
   readonly handleReview: (event: ReviewEvent) => void;
+  /** The review, as a view of the side panel. */
+  readonly panel: () => PanelView;
   /** A notice about an accept that was refused; null for none. */
   readonly Refusal: () => preact.JSX.Element | null;
 }
@@ -57,6 +59,10 @@ export interface AssistantConfig {
   readonly slots: Slots;
   readonly toasts: Toasts;
   readonly online: ReadonlySignal<boolean>;
+  /** Whether the text shows a difference that is not a proposal, and can be gone through as one. */
+  readonly isOtherReview: () => boolean;
+  /** Whether something else stands in place of the text. */
+  readonly isCovered: () => boolean;
 }
 
 /** Makes it, and fills the window's slots. */
@@ -111,45 +117,27 @@ export function createAssistant(config: AssistantConfig): Assistant {
   }
 
   const focusText = (): void => documents.view.focus();
-  const shut = (): void => {
-    layout.panelOpen.value = false;
-    focusText();
-  };
-
-  slots.panel.value = () => {
-    const open = rewrites.review.value?.hunks.filter(
-      (h) => h.status !== "accepted" && h.status !== "rejected",
-    ).length;
-    return (
-      <>
-        <div class="bar">
-          <div class="seg" role="tablist">
-            <button type="button" role="tab" aria-selected={true} aria-controls="panel-review">
-              {t("review.title")}
-              {open ? <span class="num">{open}</span> : null}
-            </button>
-          </div>
-          <button type="button" class="ib" aria-label={t("window.closePanel")} onClick={shut}>
-            <Icon name="x" />
-          </button>
-        </div>
-        <div class="side-view" role="tabpanel" id="panel-review" aria-label={t("review.title")}>
-          <ReviewPanel
-            proposal={rewrites.proposal}
-            review={rewrites.review}
-            rewriteKey={keyOf("ai.rewrite")}
-            acceptAllKey={keyOf("ai.review.acceptAll")}
-            onGo={(hunk) => goToHunk(documents.view, hunk)}
-            onTick={(hunk, ticked) => setTicked(documents.view, hunk, ticked)}
-            onAction={(action) => runReviewAction(documents.view, action)}
-            onRegenerate={(remark) => rewrites.regenerate(remark)}
-            onDismiss={() => rewrites.dismiss()}
-            onLeave={focusText}
-          />
-        </div>
-      </>
-    );
-  };
+  const panel = (): PanelView => ({
+    id: "review",
+    label: t("review.title"),
+    count:
+      rewrites.review.value?.hunks.filter((h) => h.status !== "accepted" && h.status !== "rejected").length ??
+      0,
+    content: () => (
+      <ReviewPanel
+        proposal={rewrites.proposal}
+        review={rewrites.review}
+        rewriteKey={keyOf("ai.rewrite")}
+        acceptAllKey={keyOf("ai.review.acceptAll")}
+        onGo={(hunk) => goToHunk(documents.view, hunk)}
+        onTick={(hunk, ticked) => setTicked(documents.view, hunk, ticked)}
+        onAction={(action) => runReviewAction(documents.view, action)}
+        onRegenerate={(remark) => rewrites.regenerate(remark)}
+        onDismiss={() => rewrites.dismiss()}
+        onLeave={focusText}
+      />
+    ),
+  });
 
   sayWhatIsDone(rewrites, slots);
 
@@ -158,13 +146,14 @@ export function createAssistant(config: AssistantConfig): Assistant {
 
   /** Regenerating begins with a remark, which may stay empty; only a stale change is asked for anew at once. */
   const askForRemark = (): void => {
+    layout.panelView.value = "review";
     layout.panelOpen.value = true;
     // After the panel is there.
     setTimeout(() => document.querySelector<HTMLElement>(".panel .foot input")?.focus());
   };
 
   const inReview = (action: Exclude<ReviewAction, "leave">): CommandAction => ({
-    off: () => (rewrites.review.value === null ? "off.noReview" : ""),
+    off: () => (rewrites.review.value === null && !config.isOtherReview() ? "off.noReview" : ""),
     run: () => runReviewAction(documents.view, action),
   });
 
@@ -172,6 +161,7 @@ export function createAssistant(config: AssistantConfig): Assistant {
     runs: () => [...agent.view.peek().runs.values()].filter((run) => run.endedAtMs === 0).length,
     attach: () => agent.attach(),
     rebind: () => rewrites.rebind(),
+    panel,
     handleReview: (event) => {
       if (event.type === "requested" && event.request === "regenerate" && !isStale(event.hunk)) {
         askForRemark();
@@ -206,7 +196,7 @@ export function createAssistant(config: AssistantConfig): Assistant {
     actions: {
       "ai.rewrite": {
         off: () =>
-          documents.current.value === null || config.settingsTab.front.value
+          documents.current.value === null || config.settingsTab.front.value || config.isCovered()
             ? "off.noDocument"
             : documents.current.value.info.value.readOnly !== ""
               ? "off.readOnly"
@@ -222,9 +212,12 @@ export function createAssistant(config: AssistantConfig): Assistant {
       "ai.regenerate": inReview("regenerate"),
       "view.panel": {
         run: () => {
-          layout.panelOpen.value = !layout.panelOpen.peek();
+          // The key goes to the AI panel; history has its own button.
+          const shown = layout.panelOpen.peek() && layout.panelView.peek() !== "history";
+          layout.panelView.value = shown ? layout.panelView.peek() : "review";
+          layout.panelOpen.value = !shown;
         },
-        checked: () => layout.panelOpen.value,
+        checked: () => layout.panelOpen.value && layout.panelView.value !== "history",
       },
     },
   };

@@ -2,14 +2,17 @@
 
 import { effect, signal } from "@preact/signals";
 import { h, render } from "preact";
+import { reviewLabels } from "../ai";
 import { type Backend, BackendError, createEvents, type Handlers, isFaultCode } from "../backend";
 import { createDocuments, type Tab } from "../document";
-import { language } from "../i18n";
+import type { ReviewEvent } from "../editor";
+import { language, t } from "../i18n";
 import {
   applyLook,
   baseName,
   type CommandAction,
   type CommandId,
+  commands,
   createBoard,
   createDialogs,
   createLayout,
@@ -20,16 +23,21 @@ import {
   createTree,
   focusPart,
   followSystem,
+  keyLabel,
   listenForKeys,
   mountSprite,
+  Panel,
   platformOf,
   showSettings,
   Window,
 } from "../ui";
 import { showAbout } from "./about";
 import { createAssistant } from "./assistant";
+import { createComparing } from "./comparing";
+import { followDisk } from "./disk";
 import { editActions } from "./edits";
 import { createFiles } from "./files";
+import { createHistory } from "./history";
 import { labelMenu } from "./menu";
 import { createNotices } from "./notices";
 import { createRecent } from "./recent";
@@ -82,15 +90,18 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     backend,
     view,
     extensions: (info, version, endings) => [
-      surfaceExtensions(
-        { platform: () => platform.peek(), onReview: (event) => assistant.handleReview(event) },
-        info,
-        version,
-        endings,
-      ),
+      surfaceExtensions({ platform: () => platform.peek(), onReview: handleReview }, info, version, endings),
       surfaceListener((update) => documents.handleUpdate(update)),
     ],
   });
+  /** A difference that history shows is no proposal, and the other way round. */
+  function handleReview(event: ReviewEvent): void {
+    if (!history.handleReview(event)) {
+      assistant.handleReview(event);
+    } else if (event.type === "changed") {
+      assistant.handleReview({ type: "changed", review: null });
+    }
+  }
   effect(() => {
     language.value;
     if (documents.current.value !== null) {
@@ -114,7 +125,42 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     runs: () => assistant.runs(),
     onClosing: tabCommands.remember,
     onQuitting: session.flush,
+    reloaded: (id) => {
+      const reloaded = disk.reloaded.value.get(id);
+      return reloaded === undefined ? null : { atMs: reloaded.atMs, onCompare: disk.showReloaded };
+    },
   });
+  const history = createHistory({
+    backend,
+    documents,
+    layout,
+    labels: reviewLabels,
+    onRestored: (text) =>
+      toasts.show({
+        text,
+        action: { label: t("review.undo"), key: keyOf("edit.undo"), run: () => board.run("edit.undo") },
+      }),
+  });
+  const comparing = createComparing({
+    backend,
+    documents,
+    files,
+    board,
+    onSaved: () => toasts.show({ text: t("compare.saved") }),
+  });
+  const disk = followDisk({
+    documents,
+    files,
+    compare: comparing.compare,
+    showBefore: history.showText,
+    onShowFile: (path) => files.attempt(() => backend.workspace.Reveal(path)),
+  });
+
+  function keyOf(id: CommandId): string {
+    const command = commands.find((row) => row.id === id);
+    return command === undefined ? "" : keyLabel(command, platform.peek());
+  }
+
   const sets = createSets({
     backend,
     documents,
@@ -161,14 +207,28 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     slots,
     toasts,
     online,
+    isOtherReview: () => history.review.value !== null,
+    isCovered: comparing.isInFront,
   });
+  slots.front.value = comparing.draw;
+  slots.panel.value = () =>
+    h(Panel, {
+      layout,
+      views: [assistant.panel(), history.panel()],
+      onClose: () => {
+        layout.panelOpen.value = false;
+        view.focus();
+      },
+    });
 
   board.bind(files.actions);
   board.bind(treeFiles.actions);
   board.bind(tabCommands.actions);
   board.bind(recent.actions);
   board.bind(assistant.actions);
-  board.bind(editActions(backend, documents, settingsTab));
+  board.bind(history.actions);
+  board.bind(comparing.actions);
+  board.bind(editActions(backend, documents, settingsTab, comparing.isInFront));
   board.bind(
     createSearchPanel({
       backend,
@@ -267,7 +327,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
       arrive(() => documents.putAway(m.payload.putAway));
     },
     "workspace.changed": (m) => treeFiles.follow(m.payload),
-    "document.disk_changed": followed,
+    "document.disk_changed": (m) => disk.follow(m.payload),
     "open.failed": (m) => {
       const { code, path } = m.payload;
       files.fail(new BackendError(isFaultCode(code) ? code : "internal", baseName(path)));
@@ -296,7 +356,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   };
   events.onEach(handlers);
 
-  const Notices = createNotices(documents, files);
+  const Notices = createNotices(documents, files, comparing.compare, disk);
   slots.above.value = () => [h(Notices, { key: "notices" }), h(assistant.Refusal, { key: "refusal" })];
   listenForKeys(window, board);
   effect(() => {

@@ -12,6 +12,8 @@ export function editActions(
   backend: Backend,
   documents: Documents,
   settingsTab: SettingsTab,
+  /** Whether something else stands in place of the text. */
+  isCovered: () => boolean,
 ): Readonly<Partial<Record<CommandId, CommandAction>>> {
   const { view } = documents;
 
@@ -25,7 +27,7 @@ export function editActions(
   // In a field only the engine knows the undo history and the selection.
   const edit = (command: string, inText: (view: EditorView) => void): CommandAction => ({
     off: () =>
-      field() === null && (documents.current.value === null || settingsTab.front.value)
+      field() === null && (documents.current.value === null || settingsTab.front.value || isCovered())
         ? "off.noDocument"
         : "",
     run: () => {
@@ -64,7 +66,8 @@ export function editActions(
     "edit.paste": { ...edit("paste", () => {}), run: () => void paste() },
     "edit.selectAll": edit("selectAll", selectAll),
     "edit.find": {
-      off: () => (documents.current.value === null || settingsTab.front.value ? "off.noDocument" : ""),
+      off: () =>
+        documents.current.value === null || settingsTab.front.value || isCovered() ? "off.noDocument" : "",
       run: () => openSearchPanel(view),
     },
   };

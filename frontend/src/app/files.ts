@@ -1,6 +1,6 @@
 /** What a person does with documents: open, save, close, quit, and what is asked on the way. */
 
-import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import {
   type Backend,
   type BackendError,
@@ -12,17 +12,17 @@ import {
 import type { Documents, Tab } from "../document";
 import { endingsOf } from "../editor";
 import { t } from "../i18n";
-import {
-  type CommandAction,
-  type CommandId,
-  type Counts,
-  countText,
-  type Dialogs,
-  type DocumentsView,
-  type SettingsTab,
-  type StatusView,
-  type Tree,
+import type {
+  CommandAction,
+  CommandId,
+  Counts,
+  Dialogs,
+  DocumentsView,
+  SettingsTab,
+  StatusView,
+  Tree,
 } from "../ui";
+import { countWhenResting } from "./counting";
 
 /** A failure that is shown above the text until it is dealt with. */
 export interface Failure {
@@ -69,14 +69,13 @@ export interface FilesConfig {
   readonly settingsTab: SettingsTab;
   /** How many AI tasks are under way. */
   readonly runs: () => number;
+  /** What the status bar says of a file that was taken over by itself; null for nothing. */
+  readonly reloaded: (id: string) => StatusView["reloaded"];
   /** Told of a document with a file before its tab is closed, with its place among the tabs. */
   readonly onClosing: (path: string, view: DocumentView, index: number) => void;
   /** Told before the program is to quit. */
   readonly onQuitting: () => Promise<void>;
 }
-
-/** How long typing rests before the text is counted again, in ms. */
-const countAfterMs = 200;
 
 /** Makes them. */
 export function createFiles(config: FilesConfig): Files {
@@ -231,7 +230,7 @@ export function createFiles(config: FilesConfig): Files {
       current: computed(() => documents.current.value?.id ?? ""),
       status: computed(() => {
         const tab = documents.current.value;
-        return tab && statusView(tab, counts.whole.value, counts.selection.value);
+        return tab && statusView(tab, counts.whole.value, counts.selection.value, config.reloaded(tab.id));
       }),
       mount: (host) => {
         host.append(documents.view.dom);
@@ -288,12 +287,17 @@ function tabView(tab: Tab) {
     path: info.path,
     dirty: tab.dirty.value,
     readOnly: info.readOnly !== "",
-    conflict: tab.problem.value?.code === "changed_on_disk",
-    missing: tab.problem.value?.code === "not_found",
+    conflict: tab.problem.value?.code === "changed_on_disk" || (info.disk === "changed" && tab.dirty.value),
+    missing: info.disk === "missing",
   };
 }
 
-function statusView(tab: Tab, counts: Counts, selection: Counts | null): StatusView {
+function statusView(
+  tab: Tab,
+  counts: Counts,
+  selection: Counts | null,
+  reloaded: StatusView["reloaded"],
+): StatusView {
   const info = tab.info.value;
   const savedAtMs = tab.savedAtMs.value;
   return {
@@ -304,6 +308,7 @@ function statusView(tab: Tab, counts: Counts, selection: Counts | null): StatusV
     encoding: info.encoding,
     bom: info.bom,
     endings: endingsName(endingsOf(tab.state()).table.map((run) => run.ending)),
+    reloaded,
   };
 }
 
@@ -323,39 +328,4 @@ function saveState(tab: Tab, savedAtMs: number): StatusView["save"] {
 function endingsName(endings: readonly string[]): string {
   const kinds = new Set(endings);
   return kinds.size > 1 ? "mixed" : ([...kinds][0] ?? "");
-}
-
-/** Counts the document in front when typing rests, and its selection. */
-function countWhenResting(documents: Documents): {
-  readonly whole: ReadonlySignal<Counts>;
-  readonly selection: ReadonlySignal<Counts | null>;
-} {
-  const whole = signal<Counts>({ words: 0, characters: 0 });
-  const selection = signal<Counts | null>(null);
-  let shown: Tab | null = null;
-  let counted: unknown = null;
-  effect(() => {
-    const tab = documents.current.value;
-    documents.revision.value;
-    const count = (): void => {
-      if (tab === null) {
-        return;
-      }
-      const { doc, selection: ranges } = tab.state();
-      if (doc !== counted) {
-        counted = doc;
-        whole.value = countText(doc.toString());
-      }
-      const parts = ranges.ranges.filter((range) => !range.empty);
-      selection.value =
-        parts.length === 0
-          ? null
-          : countText(parts.map((range) => doc.sliceString(range.from, range.to)).join("\n"));
-    };
-    // Never at once: the view gets another document after the signal has changed.
-    const timer = setTimeout(count, tab === shown ? countAfterMs : 0);
-    shown = tab;
-    return () => clearTimeout(timer);
-  });
-  return { whole, selection };
 }

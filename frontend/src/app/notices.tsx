@@ -5,10 +5,12 @@ import type { BackendError, Draft } from "../backend";
 import type { Documents, Tab } from "../document";
 import { formatTime, t } from "../i18n";
 import { FaultNotice, Notice } from "../ui";
+import type { Compare } from "./compare";
+import type { Disk } from "./disk";
 import type { Files } from "./files";
 
 /** Makes what is shown above the text. */
-export function createNotices(documents: Documents, files: Files) {
+export function createNotices(documents: Documents, files: Files, compare: Compare, disk: Disk) {
   /** The last problem of a tab that the person has closed. */
   const closed = signal<BackendError | null>(null);
 
@@ -26,6 +28,7 @@ export function createNotices(documents: Documents, files: Files) {
           ...(conflict && {
             keepMine: () => void files.save(tab, true),
             takeTheirs: () => files.attempt(() => documents.reload(tab.id)),
+            compare: () => void compare.open(tab),
           }),
           dismiss: close,
         }}
@@ -55,7 +58,10 @@ export function createNotices(documents: Documents, files: Files) {
           />
         )}
         {files.gone.value !== "" && <FolderGone files={files} />}
-        {tab && problem && problem !== closed.value && <TabProblem tab={tab} error={problem} />}
+        {tab && problem && problem !== closed.value && !isSaidOfFile(tab, problem) && (
+          <TabProblem tab={tab} error={problem} />
+        )}
+        <disk.Notices />
         {fallback && (
           <Notice
             kind="warn"
@@ -74,6 +80,12 @@ export function createNotices(documents: Documents, files: Files) {
       </>
     );
   };
+}
+
+/** Whether the notice about the file says it already. */
+function isSaidOfFile(tab: Tab, { code }: BackendError): boolean {
+  const { disk } = tab.info.value;
+  return (code === "changed_on_disk" && disk === "changed") || (code === "not_found" && disk === "missing");
 }
 
 /** The open folder is not there any more. */

@@ -1,6 +1,6 @@
 import { BackendError, decodeError } from "./fault";
 import type { AgentService, DocumentsService, SettingsService, WorkspaceService } from "./gen";
-import { getText, postText, type TextUpdate, type VersionedText } from "./text";
+import { getText, postText, readText, type TextUpdate, type VersionedText } from "./text";
 
 /** The host as the page sees it. Every promise rejects with a BackendError. */
 export interface Backend {
@@ -18,6 +18,8 @@ export interface Backend {
   readonly setTitle: (title: string) => void;
   /** Fetches the text behind a document's `textUrl`. */
   readonly getText: (url: string, signal?: AbortSignal) => Promise<VersionedText>;
+  /** Fetches a text without a version: one side of a comparison, or a version of before. */
+  readonly readText: (url: string, signal?: AbortSignal) => Promise<string>;
   /** Replaces the text behind a document's `textUrl`. */
   readonly postText: (url: string, update: TextUpdate, signal?: AbortSignal) => Promise<void>;
 }
@@ -70,6 +72,7 @@ export function connectBackend(scope: object = window): Backend {
     },
     setTitle: (title) => bound(scope).runtime?.WindowSetTitle?.(title),
     getText: (url, signal) => getText(url, signal),
+    readText: (url, signal) => readText(url, signal),
     postText: (url, update, signal) => postText(url, update, signal),
   };
 }

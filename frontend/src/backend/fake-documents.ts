@@ -50,6 +50,7 @@ export interface FakeDocuments {
   readonly answerDialogs: (dialogs: FakeDialogs) => void;
   /** Another program writes a file, or with null deletes it; its documents are told of it. */
   readonly changeOutside: (path: string, raw: string | null) => void;
+  readonly readText: (url: string) => Promise<string>;
   readonly getText: (url: string) => Promise<VersionedText>;
   readonly postText: (url: string, update: TextUpdate) => Promise<void>;
   /** The mirror's text of an open document. */
@@ -82,6 +83,8 @@ interface Config {
   readonly drafts: readonly FakeDraft[];
   readonly layout: Partial<Layout>;
   readonly recent: Partial<Recent>;
+  /** Why documents cannot be edited, by path. */
+  readonly readOnly: Readonly<Record<string, string>>;
   readonly sample: string;
   readonly now: () => number;
   readonly emit: (type: EventType, payload: object) => void;
@@ -198,7 +201,8 @@ export function createFakeDocuments(config: Config): FakeDocuments {
   const outside = createFakeDisk({ disk, now: config.now, find, checkPage });
 
   function describe(doc: Open): Document {
-    return { ...describeOpen(doc), disk: outside.state(doc) };
+    const readOnly = config.readOnly[doc.path] ?? "";
+    return { ...describeOpen(doc), readOnly, disk: outside.state(doc) };
   }
 
   const tree = createFakeTree({
@@ -422,11 +426,14 @@ export function createFakeDocuments(config: Config): FakeDocuments {
       }
       tellOpen(path);
     },
-    getText: async (url) => {
-      const kept = outside.textAt(url);
-      if (kept !== undefined) {
-        return { text: kept, version: 1 };
+    readText: async (url) => {
+      const text = outside.textAt(url);
+      if (text === undefined) {
+        throw new BackendError("not_found");
       }
+      return text;
+    },
+    getText: async (url) => {
       const doc = byUrl(url);
       return { text: doc.text, version: doc.version };
     },

@@ -25,6 +25,8 @@ export interface FakeOptions {
   /** Paths of the documents that are open. */
   readonly open?: readonly string[];
   readonly drafts?: readonly FakeDraft[];
+  /** Why documents cannot be edited, by path: `too_large` or `unsupported_encoding`. */
+  readonly readOnly?: Readonly<Record<string, FaultCode>>;
   /** What of the window was open at the last use. */
   readonly layout?: Partial<Layout>;
   /** What was opened of late. */
@@ -98,6 +100,7 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     workspace: options.workspace ?? "",
     open: options.open ?? [],
     drafts: options.drafts ?? [],
+    readOnly: options.readOnly ?? {},
     layout: options.layout ?? {},
     recent: options.recent ?? {},
     sample: options.sample ?? "/sample",
@@ -175,6 +178,7 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     },
     title: () => title,
     getText: (url) => files.getText(url),
+    readText: (url) => files.readText(url),
     postText: (url, update) => files.postText(url, update),
     disk: files.disk,
     folders: files.folders,

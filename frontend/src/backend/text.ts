@@ -28,14 +28,31 @@ export async function getText(
   signal?: AbortSignal,
   fetchText: Fetch = fetch,
 ): Promise<VersionedText> {
-  const response = await send(fetchText, url, { method: "GET" }, signal);
-  // Not response.text(): that drops a U+FEFF the document begins with.
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await response.arrayBuffer());
+  const { text, response } = await fetchDecoded(url, signal, fetchText);
   const version = Number(response.headers.get("Galley-Version"));
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new BackendError("internal");
   }
   return { text, version };
+}
+
+/**
+ * Fetches a text that has no version: one side of a comparison, or a version of
+ * before. Rejects as getText does.
+ */
+export async function readText(url: string, signal?: AbortSignal, fetchText: Fetch = fetch): Promise<string> {
+  return (await fetchDecoded(url, signal, fetchText)).text;
+}
+
+async function fetchDecoded(
+  url: string,
+  signal: AbortSignal | undefined,
+  fetchText: Fetch,
+): Promise<{ readonly text: string; readonly response: Response }> {
+  const response = await send(fetchText, url, { method: "GET" }, signal);
+  // Not response.text(): that drops a U+FEFF the document begins with.
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await response.arrayBuffer());
+  return { text, response };
 }
 
 /**

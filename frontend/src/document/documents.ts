@@ -17,6 +17,7 @@ import {
   editsOf,
   endingsOf,
   insertedEndings,
+  makingReadOnly,
   replacement,
   replacesEndings,
   versionOf,
@@ -216,6 +217,10 @@ export function createDocuments(config: DocumentsConfig): Documents {
 
   /** Marks and sends what a transaction changed in the text of a document. */
   function record(tab: OwnTab, tr: Transaction): void {
+    if (tab.info.peek().readOnly !== "") {
+      // Only a reload changes it, and the host has made that one itself.
+      return;
+    }
     const all = replacesEndings(tr);
     if (all) {
       // Breaks that stand still may end otherwise now, which a change cannot say.
@@ -488,8 +493,9 @@ export function createDocuments(config: DocumentsConfig): Documents {
         const info = await backend.documents.Reload(page.peek(), id);
         const { text } = await backend.getText(info.textUrl);
         const spec = replacement(before, text, "input.reload", endingsIn(info), since);
-        documents.change(id, spec ?? {});
         tab.info.value = info;
+        documents.change(id, spec ?? {});
+        documents.change(id, { effects: makingReadOnly(info.readOnly !== "") });
       } finally {
         stop();
       }

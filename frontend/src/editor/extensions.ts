@@ -3,7 +3,7 @@
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import type { Extension } from "@codemirror/state";
+import type { Extension, StateEffect } from "@codemirror/state";
 import { Compartment, EditorState } from "@codemirror/state";
 import type { KeyBinding } from "@codemirror/view";
 import { drawSelection, dropCursor, EditorView, keymap, placeholder } from "@codemirror/view";
@@ -102,7 +102,12 @@ export function setWords(
 
 /** Makes the document read-only or writable. */
 export function setReadOnly(view: EditorView, readOnly: boolean): void {
-  view.dispatch({ effects: writable.reconfigure(readOnlyOf(readOnly)) });
+  view.dispatch({ effects: makingReadOnly(readOnly) });
+}
+
+/** The effect that makes a document read-only or writable, in any state. */
+export function makingReadOnly(readOnly: boolean): StateEffect<unknown> {
+  return writable.reconfigure(readOnlyOf(readOnly));
 }
 
 function rich(): Extension {

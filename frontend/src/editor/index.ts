@@ -2,7 +2,7 @@ export { baseChanges, baseOf, dropBase, startBase, versionOf } from "./base";
 export { boxRange, hideBox, moveBox, showBox } from "./box";
 export { changedRanges, editsOf } from "./changes";
 export type { CompositionWatch } from "./composition";
-export { isComposingEvent, watchComposition } from "./composition";
+export { isComposing, isComposingEvent, watchComposition } from "./composition";
 export {
   acceptHunk,
   acceptTicked,
@@ -19,6 +19,7 @@ export { endingsOf, insertedEndings, replacesEndings } from "./endings";
 export type { EditorOptions } from "./extensions";
 export {
   editorExtensions,
+  makingReadOnly,
   setLang,
   setReadOnly,
   setWords,

@@ -72,6 +72,14 @@ export function formatNumber(value: number): string {
   return new Intl.NumberFormat(localeTag.value).format(value);
 }
 
+/** A size in KB or MB: "0.8 KB", "12 KB". What is smaller than a tenth counts as one. */
+export function formatBytes(bytes: number): string {
+  const [value, unit] = bytes < 1_000_000 ? [Math.max(bytes / 1000, 0.1), "KB"] : [bytes / 1_000_000, "MB"];
+  const digits = value < 10 ? 1 : 0;
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return `${new Intl.NumberFormat(localeTag.value, options).format(value)} ${unit}`;
+}
+
 function dates(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat(localeTag.value === "en" ? "en-GB" : localeTag.value, options);
 }

@@ -85,6 +85,7 @@ const table = {
     keys: { mac: ["Cmd-Backspace"], other: ["Delete"] },
     keymap: "tree",
   },
+  "file.compare": { label: "commands.file.compare", group: "file", icon: "file-text", menu: false },
   "app.quit": { label: "commands.app.quit", group: "app", keys: "Mod-q" },
   "edit.undo": { label: "commands.edit.undo", group: "edit", icon: "undo-2", keys: "Mod-z", keymap: "text" },
   "edit.redo": {
@@ -127,6 +128,7 @@ const table = {
     icon: "message-square-text",
     keys: "Mod-Shift-j",
   },
+  "view.history": { label: "commands.view.history", group: "view", icon: "history", menu: false },
   "view.nextPart": { label: "commands.view.nextPart", group: "view", keys: "F6", menu: false },
   "view.previousPart": { label: "commands.view.previousPart", group: "view", keys: "Shift-F6", menu: false },
   "view.files": { label: "commands.view.files", group: "view", icon: "list-tree", menu: false },

@@ -26,6 +26,7 @@ export type FaultAction =
   | "lookAgain"
   | "keepMine"
   | "takeTheirs"
+  | "compare"
   | "openFolder"
   | "dismiss";
 
@@ -166,7 +167,7 @@ const rows: Readonly<Record<FaultCode, Row>> = {
   outside_workspace: row("outside_workspace", "bad", "openFolder"),
   not_found: row("not_found", "bad", "saveElsewhere", "retry"),
   exists: row("exists", "warn", "saveElsewhere"),
-  changed_on_disk: row("changed_on_disk", "warn", "keepMine", "takeTheirs"),
+  changed_on_disk: row("changed_on_disk", "warn", "keepMine", "takeTheirs", "compare"),
   read_only: row("read_only", "bad", "saveElsewhere"),
   too_large: row("too_large", "warn"),
   unsupported_encoding: row("unsupported_encoding", "warn"),

@@ -81,18 +81,10 @@ export function Shell({
           {strip}
           <span class="grow" />
           {panel !== null && (
-            <button
-              type="button"
-              class="ib"
-              aria-label={t("window.panel")}
-              title={t("window.panel")}
-              aria-pressed={panelShown}
-              onClick={() => {
-                layout.panelOpen.value = !layout.panelOpen.value;
-              }}
-            >
-              <Icon name="message-square-text" />
-            </button>
+            <>
+              <PanelButton layout={layout} history shown={panelShown} />
+              <PanelButton layout={layout} shown={panelShown} />
+            </>
           )}
         </header>
         <div class="above">{above}</div>
@@ -129,6 +121,37 @@ export function Shell({
         </>
       )}
     </div>
+  );
+}
+
+/** Opens the panel at history, or at what else it shows, and shuts it again. */
+function PanelButton({
+  layout,
+  history = false,
+  shown,
+}: {
+  readonly layout: Layout;
+  readonly history?: boolean;
+  readonly shown: boolean;
+}) {
+  const pressed = shown && (layout.panelView.value === "history") === history;
+  const label = t(history ? "history.title" : "window.panel");
+  return (
+    <button
+      type="button"
+      class="ib"
+      aria-label={label}
+      title={label}
+      aria-pressed={pressed}
+      onClick={() => {
+        if ((layout.panelView.peek() === "history") !== history) {
+          layout.panelView.value = history ? "history" : "review";
+        }
+        layout.panelOpen.value = !pressed;
+      }}
+    >
+      <Icon name={history ? "history" : "message-square-text"} />
+    </button>
   );
 }
 

@@ -19,6 +19,12 @@ export interface StatusView {
   readonly bom: boolean;
   /** lf, crlf or cr; `mixed`; "" for a document of one line. */
   readonly endings: string;
+  /** The file was taken over by itself, and nothing was edited since; null else. */
+  readonly reloaded: {
+    /** When the file changed, in ms; 0 when that is not known. */
+    readonly atMs: number;
+    readonly onCompare: () => void;
+  } | null;
 }
 
 /** Props of StatusBar. */
@@ -70,10 +76,22 @@ export function StatusBar({ view, run, language, theme, onLanguage, onTheme }: S
 }
 
 function SaveItem({ view }: { readonly view: StatusView }) {
+  const { reloaded } = view;
   return (
-    <span class={view.save === "failed" ? "bad" : undefined} role="status">
-      {saveText(view)}
-    </span>
+    <>
+      <span class={view.save === "failed" ? "bad" : undefined} role="status">
+        {reloaded === null
+          ? saveText(view)
+          : reloaded.atMs > 0
+            ? t("status.reloaded", { time: formatTime(reloaded.atMs) })
+            : t("status.reloadedLater")}
+      </span>
+      {reloaded !== null && (
+        <button type="button" class="step" onClick={reloaded.onCompare}>
+          {t("action.compare")}
+        </button>
+      )}
+    </>
   );
 }
 

@@ -48,6 +48,7 @@ const status: StatusView = {
   encoding: "utf-8",
   bom: false,
   endings: "lf",
+  reloaded: null,
 };
 
 afterEach(() => setLanguage("en"));

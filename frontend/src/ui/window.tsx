@@ -77,6 +77,8 @@ export interface DocumentsView {
 export interface Slots {
   /** The content of the panel; null while there is none. */
   readonly panel: Signal<(() => ComponentChildren) | null>;
+  /** What stands in place of the text and all around it, as a comparison does; its answer is null for nothing. */
+  readonly front: Signal<(() => ComponentChildren) | null>;
   /** Notices above the text. */
   readonly above: Signal<(() => ComponentChildren) | null>;
   /** What is being done, for the start of the status bar; "" for nothing. */
@@ -93,6 +95,7 @@ export interface Slots {
 export function createSlots(): Slots {
   return {
     panel: signal(null),
+    front: signal(null),
     above: signal(null),
     run: signal(""),
     search: signal(null),
@@ -140,20 +143,21 @@ function Whole({ model }: { readonly model: WindowModel }) {
   const tabs = documents.tabs.value;
   const settingsFront = model.settingsTab.open.value && model.settingsTab.front.value;
   const first = tabs.length === 0 && workspace.value.path === "" && !model.settingsTab.open.value;
+  const front = settingsFront ? null : (slots.front.value?.() ?? null);
   const { settings: chosen, providers } = settings.state.value;
   const platform = board.platform.value;
   return (
     <>
       <Shell
         layout={layout}
-        sidebar={first ? null : <Sidebar model={model} settingsFront={settingsFront} />}
+        sidebar={first || front !== null ? null : <Sidebar model={model} settingsFront={settingsFront} />}
         keepSidebar={settingsFront}
         wideSidebar={!settingsFront && (isSearchShown(model) || isCovered(model))}
         strip={<Strip model={model} settingsFront={settingsFront} />}
-        above={settingsFront ? null : slots.above.value?.()}
-        panel={first || settingsFront ? null : (slots.panel.value?.() ?? null)}
+        above={settingsFront || front !== null ? null : slots.above.value?.()}
+        panel={first || settingsFront || front !== null ? null : (slots.panel.value?.() ?? null)}
         status={
-          settingsFront ? null : (
+          settingsFront || front !== null ? null : (
             <StatusBar
               view={documents.status.value}
               run={slots.run.value}
@@ -171,7 +175,12 @@ function Whole({ model }: { readonly model: WindowModel }) {
             {documentLabel(tabs.find((tab) => tab.id === documents.current.value)?.name ?? "")}
           </h1>
         )}
-        <EditorSlot documents={documents} hidden={settingsFront || tabs.length === 0} />
+        <EditorSlot documents={documents} hidden={settingsFront || tabs.length === 0 || front !== null} />
+        {front !== null && (
+          <div class="slot" id="front" role="tabpanel" aria-label={t("window.text")} data-part="text">
+            {front}
+          </div>
+        )}
         {settingsFront && (
           <div class="slot" id="front" role="tabpanel" aria-label={t("window.settings")} data-part="text">
             <SettingsPage
