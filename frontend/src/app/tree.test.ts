@@ -211,13 +211,28 @@ describe("the tree", () => {
     editor().dispatch({ changes: { from: 0, insert: "Now: " } });
     await until(() => focusRow("aUnsaved"));
     press("Delete");
-    await until(() => expect(words(".dialog .names li")).toEqual(["a"]));
-    expect(words(".dialog p")[0]).toMatch(/^This document has unsaved text/);
+    await until(() => expect(words(".dialog p")[0]).toMatch(/^This document has unsaved text/));
+    press("Escape");
+    await until(() => expect(words(".dialog")).toEqual([]));
+    backend.emit("document.opened", {
+      document: await backend.documents.Open("/w/Drafts/c.md"),
+      background: false,
+    });
+    await until(() => expect(front()).toEqual(["c"]));
+    editor().dispatch({ changes: { from: 0, insert: "And: " } });
+    await until(() => focusRow("Drafts"));
+    press("Delete");
+    await until(() => expect(words(".dialog .names li")).toEqual(["c"]));
+    press("Escape");
+    await until(() => expect(words(".dialog")).toEqual([]));
+    focusRow("aUnsaved");
+    press("Delete");
     await clickButton("Move to trash");
     await until(() => expect(backend.trash.has("/w/a.md")).toBe(true));
-    await until(() => expect(labels()).toEqual(["Drafts", "b"]));
-    expect(tabs()).toEqual(["a"]);
-    expect(editor().state.doc.toString()).toBe("Now: The last boat leaves.\n");
+    await until(() => expect(labels()).toEqual(["Drafts", "cUnsaved", "b"]));
+    expect(tabs()).toEqual(["a", "c"]);
+    choose(backend, "view.previousTab");
+    await until(() => expect(editor().state.doc.toString()).toBe("Now: The last boat leaves.\n"));
   });
 
   it("says what a refused change was refused for", async () => {

@@ -184,7 +184,8 @@ export function createTreeFiles(config: TreeFilesConfig): TreeFiles {
           n: unsaved.length,
         },
       ),
-      ...(unsaved.length > 0 && { names: unsaved.map((tab) => documentLabel(tab.info.peek().name)) }),
+      ...(isFolder &&
+        unsaved.length > 0 && { names: unsaved.map((tab) => documentLabel(tab.info.peek().name)) }),
       buttons: [{ id: "trash", label: t("tree.trash.do"), kind: "bad" }],
     });
     if (answer !== "trash") {

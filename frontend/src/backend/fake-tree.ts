@@ -173,7 +173,7 @@ export function createFakeTree(config: Config): FakeTree {
           const recent = files.some((file) => file.path === path);
           return hits === null || (query === "" && !recent) ? [] : [{ path, name, hits, recent }];
         })
-        .sort((a, b) => spread(a.hits) - spread(b.hits) || a.name.localeCompare(b.name));
+        .sort(query === "" ? byAge : byFit);
       return { files: fits.slice(0, limit), more: Math.max(0, fits.length - limit), cut: false };
     },
     Recent: async () => ({ files, workspaces }),
@@ -191,6 +191,12 @@ export function createFakeTree(config: Config): FakeTree {
       workspaces = [];
     },
   };
+
+  /** The one that was opened last comes first. */
+  function byAge(a: FileMatch, b: FileMatch): number {
+    const at = (path: string): number => files.findIndex((file) => file.path === path);
+    return at(a.path) - at(b.path);
+  }
 
   return {
     workspace,
@@ -221,6 +227,10 @@ function placesOf(query: string, name: string): readonly number[] | null {
     at = found + letter.length;
   }
   return places;
+}
+
+function byFit(a: FileMatch, b: FileMatch): number {
+  return spread(a.hits) - spread(b.hits) || a.name.localeCompare(b.name);
 }
 
 function spread(places: readonly number[]): number {

@@ -152,7 +152,7 @@ export const en = {
   "tree.nameDocument": "Name of the new document in {folder}",
   "tree.nameFolder": "Name of the new folder in {folder}",
   "tree.naming": "Working",
-  "tree.isCut": "cut",
+  "tree.isCut": "Cut",
   "tree.conflict": "Changed on disk",
   "tree.missing": "Deleted on disk",
   "tree.problem.exists": "{name} exists already. Choose another name.",

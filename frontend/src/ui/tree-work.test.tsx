@@ -242,7 +242,7 @@ describe("moving in the tree", () => {
     await act(() => {
       tree.cut.value = "/w/Ledger.md";
     });
-    expect(rowOf(root, "Ledgercut").classList).toContain("cut");
+    expect(rowOf(root, "LedgerCut").classList).toContain("cut");
     await press("Escape");
     expect(rowOf(root, "Ledger").classList).not.toContain("cut");
   });
