@@ -29,6 +29,15 @@ type Entry struct {
 // Path is the absolute path, as it was asked for.
 func (f Folder) Path() string { return f.place.path }
 
+// open opens the folder for its names.
+func (f Folder) open() (dir Dir, err error) {
+	err = f.place.folder.within(func(d Dir) (err error) {
+		dir, err = d.OpenDir(f.place.rel)
+		return err
+	})
+	return dir, classify("list", f.place.path, err)
+}
+
 // List returns at most limit entries, folders first and then files, each in
 // natural order, and how many more there are. Links are what they lead to when
 // that stays inside, else files. Our own temporary files, devices, sockets and
@@ -36,17 +45,19 @@ func (f Folder) Path() string { return f.place.path }
 // not_found.
 func (f Folder) List(limit int) (entries []Entry, more int, err error) {
 	const op = "list"
-	var root, dir Dir
-	err = f.place.folder.within(func(d Dir) (err error) {
+	var root Dir
+	var found []fs.DirEntry
+	err = f.place.folder.within(func(d Dir) error {
 		root = d
-		dir, err = d.OpenDir(f.place.rel)
+		dir, err := d.OpenDir(f.place.rel)
+		if err != nil {
+			return err
+		}
+		defer letGo(dir)
+		// A folder that is gone opens for whoever holds it, and lists nothing.
+		found, err = dir.List()
 		return err
 	})
-	if err != nil {
-		return nil, 0, classify(op, f.place.path, err)
-	}
-	defer letGo(dir)
-	found, err := dir.List()
 	if err != nil {
 		return nil, 0, classify(op, f.place.path, err)
 	}

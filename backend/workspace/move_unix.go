@@ -64,3 +64,8 @@ func moveByPlaceholder(from int, a string, to int, b string) error {
 func isInUse(err error) bool {
 	return errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ETXTBSY)
 }
+
+// isWatchLimit reports whether err says that no more can be watched.
+func isWatchLimit(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
+}

@@ -83,3 +83,8 @@ func errnoOf(err error) error {
 func isInUse(err error) bool {
 	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
 }
+
+// isWatchLimit reports whether err says that no more can be watched.
+func isWatchLimit(err error) bool {
+	return errors.Is(err, windows.ERROR_TOO_MANY_OPEN_FILES) || errors.Is(err, windows.ERROR_NOT_ENOUGH_MEMORY)
+}
