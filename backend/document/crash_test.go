@@ -21,10 +21,26 @@ import (
 const (
 	crashDir  = "GALLEY_TEST_CRASH_DIR"
 	crashHome = "GALLEY_TEST_CRASH_HOME"
+	// crashCall is the number of the file call that is the child's last.
+	crashCall = "GALLEY_TEST_CRASH_CALL"
 )
 
 // TestMain lets the test binary be the process that is killed.
 func TestMain(m *testing.M) {
+	if os.Getenv(raceEnv) != "" {
+		if err := writeBeside(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if dir := os.Getenv(crashDir); dir != "" && os.Getenv(crashCall) != "" {
+		if err := saveUntilKilled(dir, os.Getenv(crashHome), os.Getenv(crashCall)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if dir := os.Getenv(crashDir); dir != "" {
 		if err := typeUntilKilled(dir, os.Getenv(crashHome)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -73,9 +89,13 @@ func TestCrash_KilledLosesHalfASecondAtMost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for round := range 3 {
+	for round := range 4 {
 		b := newBench(t)
-		const disk = "first\r\n"
+		disk := "first\r\n"
+		if round%2 == 1 {
+			// A draft whose changes are kept instead of the whole.
+			disk = strings.Repeat("line of a large text\r\n", 3*largeText/20) + disk
+		}
 		b.file("n.md", disk)
 		cmd := exec.CommandContext(t.Context(), self)
 		cmd.Env = append(os.Environ(), crashDir+"="+b.dir, crashHome+"="+b.home)

@@ -77,6 +77,8 @@ type Set struct {
 	settle   time.Duration
 	calls    workspace.Calls
 	history  *history
+	// watching counts the files that were replaced and are still looked at.
+	watching sync.WaitGroup
 
 	// mu guards what follows and the state of each document. No file is
 	// touched while it is held.
@@ -214,6 +216,7 @@ func (s *Set) Close(ctx context.Context) error {
 	err := s.FlushDrafts(ctx)
 	s.cancel()
 	s.keepers.Wait()
+	s.watching.Wait()
 	s.history.later.Wait()
 	return err
 }

@@ -77,6 +77,7 @@ func newBenchOn(t *testing.T, calls workspace.Calls, dir, home string) *bench {
 	t.Cleanup(func() {
 		s.cancel()
 		s.keepers.Wait()
+		s.watching.Wait()
 		s.history.later.Wait()
 	})
 	return &bench{Set: s, t: t, dir: dir, home: home, grants: g, page: s.Attach().Page, told: heard, log: log}
@@ -87,6 +88,7 @@ func (b *bench) restart() *bench {
 	b.t.Helper()
 	b.cancel()
 	b.keepers.Wait()
+	b.watching.Wait()
 	b.history.later.Wait()
 	return newBenchOn(b.t, workspace.OSCalls(), b.dir, b.home)
 }

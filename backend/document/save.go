@@ -140,7 +140,7 @@ func (s *Set) write(ctx context.Context, d *doc, st state, path string, r SaveRe
 		return Saved{}, err
 	}
 	options := workspace.WriteOptions{
-		Overwrite: r.Overwrite, RecoveryDir: filepath.Join(s.home, "recovery"),
+		Overwrite: r.Overwrite, Watch: true, RecoveryDir: filepath.Join(s.home, "recovery"),
 		Keep: func(old []byte) error { return s.keepOld(ctx, st, path, old) },
 	}
 	if own {
@@ -154,8 +154,36 @@ func (s *Set) write(ctx context.Context, d *doc, st state, path string, r SaveRe
 	if err != nil {
 		return Saved{Fallback: done.Fallback, RecoveryPath: done.RecoveryPath}, err
 	}
+	if done.Replaced != nil {
+		s.watchReplaced(path, done.Replaced)
+	}
 	return s.saved(ctx, d, st, path, done, data)
 }
+
+// watchReplaced looks for a while at the file that a save replaced: another
+// program can have opened it before, and what it writes into it afterwards has
+// no name. That goes to the history.
+func (s *Set) watchReplaced(path string, old *workspace.Replaced) {
+	s.watching.Go(func() {
+		defer old.Close()
+		select {
+		case <-time.After(lateRounds * s.settle):
+		case <-s.ctx.Done():
+		}
+		data, err := old.Changed()
+		if err == nil && len(data) > 0 {
+			ctx := context.Background() // also when the program is ending
+			err = s.history.keep(ctx, subject{path: path, hash: hashOf(data)}, contentOf(data), VersionOverwritten, s.now().UnixMilli())
+		}
+		if err != nil {
+			s.log.Warn("version not kept", slog.String("code", string(fault.CodeOf(err))))
+		}
+	})
+}
+
+// lateRounds times the settling of a file is how long one that was replaced is
+// looked at: 2 s.
+const lateRounds = 25
 
 // keepOld keeps what a save is about to write over. That is the baseline, which
 // the file of an earlier version may be too, or somebody else's text, without

@@ -58,6 +58,7 @@ type Dir interface {
 // Handle is an open file.
 type Handle interface {
 	io.Reader
+	io.ReaderAt
 	io.WriterAt
 	Stat() (fs.FileInfo, error)
 	// Identity tells whether two handles are one file.

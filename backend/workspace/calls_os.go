@@ -90,6 +90,7 @@ func (d osDir) withFolder(a, b string, call func(folder *os.File, a, b string) e
 type osHandle struct{ f *os.File }
 
 func (h osHandle) Read(p []byte) (int, error)               { return h.f.Read(p) }
+func (h osHandle) ReadAt(p []byte, off int64) (int, error)  { return h.f.ReadAt(p, off) }
 func (h osHandle) WriteAt(p []byte, off int64) (int, error) { return h.f.WriteAt(p, off) }
 func (h osHandle) Stat() (fs.FileInfo, error)               { return h.f.Stat() }
 func (h osHandle) Identity() (Identity, error)              { return identityOf(h.f) }

@@ -65,11 +65,10 @@ func (w *writing) accept(temp string) error {
 		if !w.options.Overwrite {
 			return failure(fault.ChangedOnDisk, w.op, w.path, nil)
 		}
-		data, err := w.readNow(temp)
-		if err != nil {
+		if err := w.replaceOld(temp); err != nil {
 			return err
 		}
-		if err := w.keep(data); err != nil {
+		if err := w.keep(w.oldData); err != nil {
 			return err
 		}
 	}
@@ -144,6 +143,62 @@ func (w *writing) renew() error {
 	w.oldData, w.oldHash = data, hashOf(data)
 	return w.keep(data)
 }
+
+// replaceOld makes what lies under name the old file of this write.
+func (w *writing) replaceOld(name string) error {
+	h, info, err := openFile(w.spot.dir, name, os.O_RDONLY, true)
+	if err != nil {
+		return err
+	}
+	data, err := readAll(h, info, math.MaxInt64)
+	if err != nil {
+		letGo(h)
+		return err
+	}
+	if w.old != nil {
+		letGo(w.old)
+	}
+	w.old, w.oldInfo, w.oldData, w.oldHash = h, info, data, hashOf(data)
+	return nil
+}
+
+// Replaced is a file that a write replaced. It has no name any more, but a
+// program that opened it before can still write into it, and would lose that.
+type Replaced struct {
+	h    Handle
+	data []byte
+}
+
+// handOut gives the old file away when it was asked for.
+func (w *writing) handOut() *Replaced {
+	if w.old == nil || !w.options.Watch {
+		return nil
+	}
+	r := &Replaced{h: w.old, data: w.oldData}
+	w.old = nil
+	return r
+}
+
+// Changed returns the bytes that the file holds by now when they are not those
+// that were replaced; else nil.
+func (r *Replaced) Changed() ([]byte, error) {
+	info, err := r.h.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, info.Size())
+	n, err := r.h.ReadAt(data, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if data = data[:n]; bytes.Equal(data, r.data) {
+		return nil, nil
+	}
+	return data, nil
+}
+
+// Close lets the file go.
+func (r *Replaced) Close() { letGo(r.h) }
 
 // keep hands on the bytes that are replaced.
 func (w *writing) keep(data []byte) error {

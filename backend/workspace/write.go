@@ -23,6 +23,8 @@ type WriteOptions struct {
 	// write with the file as it was. It is not called for a file that is new
 	// or holds the new bytes already. nil keeps nothing.
 	Keep func(old []byte) error
+	// Watch has the replaced file handed out as WriteResult.Replaced.
+	Watch bool
 	// RecoveryDir is the folder for recovery copies, made when missing. It
 	// lies outside of every workspace.
 	RecoveryDir string
@@ -32,6 +34,10 @@ type WriteOptions struct {
 type WriteResult struct {
 	// Stat is the file as written; the base of the next write.
 	Stat Stat
+	// Replaced is the file that was replaced, which something else can have
+	// open and write into; nil unless it was asked for, or when there is none.
+	// The caller closes it.
+	Replaced *Replaced
 	// Fallback is true when the file was written in place, since it has other
 	// names or its folder takes no new file. RecoveryPath then holds the
 	// bytes from before.
@@ -160,7 +166,7 @@ func (w *writing) run(temp string) (WriteResult, error) {
 			if !w.unswept { // else the entry names it for Sweep
 				w.journal.drop()
 			}
-			return WriteResult{Stat: st}, nil
+			return WriteResult{Stat: st, Replaced: w.handOut()}, nil
 		case errors.Is(err, errFolderTakesNone) && w.old != nil:
 			// In place, then, as a file of several names.
 		case errors.Is(err, errFolderTakesNone):

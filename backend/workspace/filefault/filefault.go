@@ -240,6 +240,15 @@ func (h *handle) Read(p []byte) (int, error) {
 	return value(h.c, "read", func() (int, error) { return h.h.Read(p) })
 }
 
+func (h *handle) ReadAt(p []byte, off int64) (int, error) {
+	n := 0
+	err := h.c.spoil("read", nil, func() (err error) {
+		n, err = h.h.ReadAt(p, off)
+		return err
+	})
+	return n, err
+}
+
 func (h *handle) WriteAt(p []byte, off int64) (int, error) {
 	h.written = true
 	n := 0
