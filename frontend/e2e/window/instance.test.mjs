@@ -40,7 +40,7 @@ const inFront = (text) =>
   window.until(text, `document.querySelector('.cm-content')?.textContent.includes(${JSON.stringify(text)})`);
 
 const tabs = () =>
-  window.evaluate("[...document.querySelectorAll('[role=tab]')].map((e) => e.textContent.trim())");
+  window.evaluate("[...document.querySelectorAll('.tabs [role=tab]')].map((e) => e.textContent.trim())");
 
 test("a second start with a file opens a tab in the first window and ends with 0", async () => {
   await inFront("the first");
@@ -56,7 +56,10 @@ test("a second start with a file opens a tab in the first window and ends with 0
 test("a second start with a folder opens it, and its README", async () => {
   const { code } = await again(join(sandbox.work, "folder"));
   assert.equal(code, 0);
-  await window.until("the tree", "[...document.querySelectorAll('[role=treeitem]')].some((e) => /note/.test(e.textContent))");
+  await window.until(
+    "the tree",
+    "[...document.querySelectorAll('[role=treeitem]')].some((e) => /note/.test(e.textContent))",
+  );
   await inFront("read me");
 });
 
@@ -96,8 +99,11 @@ test("the next start has folder and tabs again", async () => {
   await window.close({ keepScreen: true });
   window = await openWindow(sandbox, { display: screen });
   await inFront("the first");
-  await window.until("the tree", "[...document.querySelectorAll('[role=treeitem]')].some((e) => /note/.test(e.textContent))");
-  await window.until("the tabs", `document.querySelectorAll('[role=tab]').length === ${had.length}`);
+  await window.until(
+    "the tree",
+    "[...document.querySelectorAll('[role=treeitem]')].some((e) => /note/.test(e.textContent))",
+  );
+  await window.until("the tabs", `document.querySelectorAll('.tabs [role=tab]').length === ${had.length}`);
   assert.deepEqual(await tabs(), had);
   const log = readFileSync(join(sandbox.galleyHome, "logs", "galley.log"), "utf8");
   assert.doesNotMatch(log, /first\.md|the first/, "no path and no text in the log");

@@ -91,3 +91,33 @@ test("SIGTERM ends it at once and the text is in a draft", async () => {
   assert.equal(drafts().length, 1);
   assert.match(draft(drafts()[0]), /unsaved first/);
 });
+
+test("a page that hangs holds the window for ten seconds, and the text is in a draft", async () => {
+  const { screen } = window;
+  window.inspector.close();
+  window = await openWindow(sandbox, { display: screen });
+  const close = window.close;
+  window.close = async () => {
+    await close.call(window);
+    await screen.close();
+  };
+  await window.focus();
+  // The draft of the start before came back by itself.
+  await window.until(
+    "the text",
+    "document.querySelector('.cm-content')?.textContent.includes('unsaved first')",
+  );
+  await window.click(".cm-content .cm-line:first-child");
+  await window.keys("ctrl+Home");
+  await window.type("still ");
+  await until("the draft", () => drafts().some((name) => /still unsaved first/.test(draft(name))));
+  await window.evaluate("(setTimeout(() => { for (;;); }, 0), 0)");
+  const asked = Date.now();
+  await window.keys("alt+F4");
+  const { code } = await window.galley.exited;
+  assert.equal(code, 0, window.galley.output);
+  assert.ok(Date.now() - asked > 9000, "the page had its time");
+  assert.equal(readFileSync(file, "utf8"), "first\nmore");
+  assert.equal(drafts().length, 1);
+  assert.match(draft(drafts()[0]), /still unsaved first/);
+});
