@@ -13,6 +13,7 @@ import (
 	"galley/backend/credential"
 	"galley/backend/document"
 	"galley/backend/fault"
+	"galley/backend/reviewed"
 	"galley/backend/search"
 	"galley/backend/settings"
 	"galley/backend/workspace"
@@ -50,6 +51,7 @@ type Backend struct {
 	emitter *Emitter
 	search  *search.Engine
 	index   *search.Index
+	sets    *reviewed.Manager
 	closing *closing
 	// sessions opens what was named or stored; stored is its file.
 	sessions *sessions
@@ -99,7 +101,11 @@ func New(cfg Config) (*Backend, error) {
 	b.sessions = newSessions(set, grants, by, b.stored, b.emitter, cfg.Log)
 	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, closing: b.closing, sessions: b.sessions, attached: sync.OnceFunc(func() { b.wg.Go(b.sweep) }), log: cfg.Log}
 	b.search, b.index = b.newSearch(), b.newIndex()
-	b.workspace = &Workspace{search: b.search, index: b.index, grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
+	if b.sets, err = b.newSets(cfg.Home); err != nil {
+		return nil, err
+	}
+	b.sessions.entered = b.recoverSets
+	b.workspace = &Workspace{search: b.search, index: b.index, sets: b.sets, set: set, grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
 	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
 		store: store, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,

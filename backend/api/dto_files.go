@@ -153,6 +153,9 @@ type SetFile struct {
 	Edits      []SetEdit `json:"edits"`
 	// Problem is the fault code that keeps the file out of the set, or "".
 	Problem string `json:"problem"`
+	// Left counts links that a move breaks and that stay as they are: a name
+	// that several files have, or one that such a link cannot hold.
+	Left int `json:"left"`
 }
 
 // SetEdit is one edit, in UTF-16 units of the file's LF text. Before and After

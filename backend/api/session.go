@@ -35,6 +35,8 @@ type sessions struct {
 	store    *settings.Sessions
 	emitter  *Emitter
 	log      *slog.Logger
+	// entered is called when a folder is open, before its documents are.
+	entered func(context.Context)
 	// last is the session of the start before; looping says that the starts
 	// before this one died early, so that nothing is restored by itself.
 	last    settings.Session
@@ -72,7 +74,7 @@ func newSessions(set *document.Set, grants *workspace.Grants, by gestures, store
 		set: set, grants: grants, gestures: by, store: store, emitter: emitter, log: log,
 		ready: make(chan struct{}), openings: make(chan func(context.Context), maxOpenings), changed: make(chan struct{}, 1),
 		views: map[string]DocumentView{}, hidden: map[string]bool{},
-		layout: Layout{Sidebar: true}, paused: 1, // until the start is over
+		layout: Layout{Sidebar: true}, entered: func(context.Context) {}, paused: 1, // until the start is over
 	}
 	s.first = sync.OnceFunc(func() { close(s.ready) })
 	s.last, s.looping = store.Begin()
@@ -120,6 +122,7 @@ func (s *sessions) begin(ctx context.Context) {
 	if !named && !s.looping {
 		if s.last.Workspace != "" {
 			s.reopenFolder(s.last.Workspace)
+			s.entered(ctx)
 		}
 		s.reopen(ctx, s.last)
 		s.reopenUntitled(ctx)
@@ -235,6 +238,7 @@ func (s *sessions) changeFolder(readme bool, gesture func() (string, error)) (st
 func (s *sessions) enter(ctx context.Context, before, path string, readme bool) {
 	s.pause()
 	defer s.resume()
+	s.entered(ctx)
 	s.store.OpenedFolder(path)
 	session, known := s.store.Session(path)
 	if before == path {

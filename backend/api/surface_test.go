@@ -391,6 +391,11 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	call("Workspace.Search", SearchRequest{ID: "1", Query: "x"})
 	await(w, "search.ended", func(_ Envelope, e SearchEnded) bool { return e.ID == "1" })
 	call("Workspace.CancelSearch", "1")
+	var set ReviewedSet
+	try(t, json.Unmarshal(call("Workspace.PreviewReplace", ReplaceRequest{Search: SearchRequest{ID: "2", Query: "x"}}), &set))
+	refuse(fault.NoChange, "Workspace.ApplySet", ApplySetRequest{Page: page, ID: set.ID})
+	refuse(fault.InvalidInput, "Workspace.UndoSet", page, set.ID)
+	call("Workspace.DropSet", set.ID)
 	call("Workspace.Recent")
 	call("Workspace.OpenRecent", dir)
 	call("Workspace.ForgetRecent")

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"galley/backend/document"
 	"galley/backend/fault"
+	"galley/backend/reviewed"
 	"galley/backend/search"
 	"galley/backend/settings"
 	"galley/backend/workspace"
@@ -34,6 +36,8 @@ type Workspace struct {
 	settings  *settings.Store
 	search    *search.Engine
 	index     *search.Index
+	sets      *reviewed.Manager
+	set       *document.Set
 	log       *slog.Logger
 }
 

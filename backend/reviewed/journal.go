@@ -76,6 +76,9 @@ type change struct {
 func (m *Manager) openJournal(id string, mf manifest, files []change) (*journal, error) {
 	j := &journal{id: id, manifest: mf}
 	j.State, j.AtMs = writing, nowMs()
+	m.mu.Lock()
+	m.made[id] = true
+	m.mu.Unlock()
 	var pack []byte
 	for _, f := range files {
 		j.Files = append(j.Files, manifestFile{
@@ -319,7 +322,7 @@ func (m *Manager) restore(j *journal, f manifestFile, torn map[string]workspace.
 
 // torn lists the files that a write in place left half written, by their paths.
 func (m *Manager) torn() map[string]workspace.Leftover {
-	found, err := workspace.Sweep(m.recoveryFolder())
+	found, err := m.sweep(m.recoveryFolder())
 	if err != nil {
 		m.cfg.Log.Warn("recovery folder not swept", "err", err)
 		return nil
@@ -407,12 +410,19 @@ func (m *Manager) recoverOne(ctx context.Context, id string, r *Recovery) {
 		return
 	}
 	left, err := m.takeBack(ctx, j)
+	m.mu.Lock()
+	made := m.made[id]
+	m.mu.Unlock()
 	switch code := fault.CodeOf(err); {
 	case code == fault.NotGranted || code == fault.OutsideWorkspace:
 		r.Waiting++
 	case err != nil:
 		r.Waiting++
 		m.cfg.Log.Error("a reviewed set is half made", "err", err)
+	case len(left) > 0 && made:
+		// A write that this very process could not end looks like one of
+		// something else. The next start can tell the two apart.
+		r.Waiting++
 	case len(left) > 0:
 		m.cfg.Log.Error("files of a reviewed set were changed meanwhile and stay", "count", len(left))
 		r.Left = append(r.Left, left...)

@@ -2,6 +2,7 @@ package reviewed
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -178,15 +179,23 @@ func (t *tree) resolveWiki(file, name string) (found wikiFound, ok bool) {
 			return wikiFound{}, false
 		}
 		for _, ending := range wikiEndings(name) {
-			if real, there := t.fileAt(p + ending); there {
+			if real, folder, there := t.at(p + ending); there && !folder {
 				return wikiFound{path: real}, true
+			}
+		}
+		for _, ending := range wikiEndings(name) {
+			whole := func(f string) bool { return text.FoldName(f) == text.FoldName(p+ending) }
+			if fits := slices.DeleteFunc(t.ending(p+ending, true), func(f string) bool { return !whole(f) }); len(fits) == 1 {
+				return wikiFound{path: fits[0]}, true
 			}
 		}
 		return wikiFound{}, false
 	}
-	for _, ending := range wikiEndings(name) {
-		if fits := t.ending(name + ending); len(fits) > 0 {
-			return pick(fits, file, name+ending), true
+	for _, folded := range []bool{false, true} {
+		for _, ending := range wikiEndings(name) {
+			if fits := t.ending(name+ending, folded); len(fits) > 0 {
+				return pick(fits, file, name+ending), true
+			}
 		}
 	}
 	return wikiFound{}, false
@@ -200,38 +209,21 @@ func wikiEndings(name string) []string {
 	return append([]string{""}, noteExts...)
 }
 
-// fileAt is at for a file, whose case matters only where it tells two apart.
-func (t *tree) fileAt(p string) (string, bool) {
-	if real, folder, ok := t.at(p); ok && !folder {
-		return real, true
-	}
-	fits := t.ending(p)
-	for _, f := range fits {
-		if text.FoldName(f) == text.FoldName(p) && len(fits) == 1 {
-			return f, true
-		}
-	}
-	return "", false
-}
-
-// ending returns the files whose path ends with the names of p; those in which
-// the case is the same, where there are any.
-func (t *tree) ending(p string) []string {
+// ending returns the files whose path ends with the names of p, with folded in
+// any spelling.
+func (t *tree) ending(p string, folded bool) []string {
 	key := text.FoldName(p)
-	var same, folded []string
+	var fits []string
 	for _, f := range t.names[path.Base(key)] {
-		if k := text.FoldName(f); k != key && !strings.HasSuffix(k, "/"+key) {
-			continue
+		k, want := f, p
+		if folded {
+			k, want = text.FoldName(f), key
 		}
-		folded = append(folded, f)
-		if f == p || strings.HasSuffix(f, "/"+p) {
-			same = append(same, f)
+		if k == want || strings.HasSuffix(k, "/"+want) {
+			fits = append(fits, f)
 		}
 	}
-	if len(same) > 0 {
-		return same
-	}
-	return folded
+	return fits
 }
 
 // pick chooses among the files that fit the name p in file.

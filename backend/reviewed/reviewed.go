@@ -148,12 +148,16 @@ type Manager struct {
 	cfg   Config
 	calls workspace.Calls
 	fold  bool
+	// sweep is workspace.Sweep.
+	sweep func(dir string) ([]workspace.Leftover, error)
 	// turn lets one application, undoing or recovery run at a time.
 	turn chan struct{}
 
 	// mu guards what follows. No file is touched while it is held.
 	mu   sync.Mutex
 	sets []*kept
+	// made names the journals that this process began.
+	made map[string]bool
 }
 
 // kept is a set and what undoing it takes.
@@ -169,7 +173,7 @@ func New(cfg Config) (*Manager, error) {
 		return nil, fault.New(fault.Internal, "new reviewed sets", errors.New("incomplete configuration"))
 	}
 	m := &Manager{
-		cfg: cfg, calls: cfg.Calls, turn: make(chan struct{}, 1),
+		cfg: cfg, calls: cfg.Calls, sweep: workspace.Sweep, turn: make(chan struct{}, 1), made: map[string]bool{},
 		fold: cfg.FoldNames || runtime.GOOS == "windows" || runtime.GOOS == "darwin",
 	}
 	if m.calls == nil {

@@ -155,7 +155,15 @@ describe("the tree", () => {
     const backend = createFakeBackend({ files, workspace: "/w", open: ["/w/a.md"] });
     const entry = { name: "", path: "", folder: false, ignored: false };
     const edit = { from: 0, to: 1, insert: "", old: "", line: 1, before: "", after: "" };
-    const file = { path: "/w/a.md", name: "a.md", documentId: "", version: 0, edits: [edit], problem: "" };
+    const file = {
+      path: "/w/a.md",
+      name: "a.md",
+      documentId: "",
+      version: 0,
+      edits: [edit],
+      problem: "",
+      left: 0,
+    };
     const set = { id: "s", kind: "move", from: "/w/b.md", to: "/w/B2.md", state: "open", cut: false };
     const workspace = new Proxy(backend.workspace, {
       get: (target, method) =>

@@ -206,6 +206,7 @@ export function createFakeSearch(config: Config): FakeSearch {
             version: doc?.version ?? 0,
             edits,
             problem: "",
+            left: 0,
           });
         }
       }

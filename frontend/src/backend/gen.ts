@@ -631,6 +631,7 @@ export interface SetFile {
   readonly version: number;
   readonly edits: readonly SetEdit[];
   readonly problem: string;
+  readonly left: number;
 }
 
 export interface SetKeyRequest {

@@ -249,9 +249,17 @@ const set: ReviewedSet = {
   to: "ferry",
   state: "open",
   files: [
-    { path: "/w/a.md", name: "a.md", documentId: "", version: 0, edits: [edit(1), edit(2)], problem: "" },
-    { path: "/w/b.md", name: "b.md", documentId: "", version: 0, edits: [edit(3)], problem: "" },
-    { path: "/w/c.md", name: "c.md", documentId: "", version: 0, edits: [], problem: "read_only" },
+    {
+      path: "/w/a.md",
+      name: "a.md",
+      documentId: "",
+      version: 0,
+      edits: [edit(1), edit(2)],
+      problem: "",
+      left: 0,
+    },
+    { path: "/w/b.md", name: "b.md", documentId: "", version: 0, edits: [edit(3)], problem: "", left: 0 },
+    { path: "/w/c.md", name: "c.md", documentId: "", version: 0, edits: [], problem: "read_only", left: 0 },
   ],
   cut: false,
 };
