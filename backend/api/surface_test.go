@@ -364,6 +364,8 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	try(t, json.Unmarshal(call("Documents.Open", filepath.Join(dir, "empty.md")), &d))
 	call("Documents.Save", saving(page, d.ID, 1, ""))
 	call("Documents.Reload", page, d.ID)
+	call("Documents.Compare", page, d.ID)
+	call("Documents.History", d.ID)
 	w.chooseSave = filepath.Join(dir, "other.md")
 	call("Documents.SaveAs", saving(page, d.ID, 2, ""))
 	call("Documents.Attach")

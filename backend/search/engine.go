@@ -337,10 +337,10 @@ type collector struct {
 }
 
 const (
-	// A batch is passed on when it has this many files or hits, or this long
-	// after the last.
-	batchFiles = 100
-	batchHits  = 500
+	// A batch is passed on when it has this many files or hits, which a page
+	// takes without a pause, or this long after the last.
+	batchFiles = 50
+	batchHits  = 100
 	batchPause = 50 * time.Millisecond
 )
 

@@ -53,8 +53,9 @@ type reading struct {
 	scanner *scanner
 	tree    *tree
 	limits  Limits
-	// raw is for a file as it lies on disk, lf for its text.
+	// raw is for a file as it lies on disk, lf for its text, found for its hits.
 	raw, lf []byte
+	found   []Hit
 }
 
 // file searches one file. The result has no hits when there are none.
@@ -128,38 +129,21 @@ func hasUTF16BOM(b []byte) bool {
 
 // hits searches a text.
 func (r *reading) hits(b []byte) File {
-	f := File{Hits: []Hit{}}
-	p := newPositions(b)
+	f := File{}
+	r.found = r.found[:0]
+	h := newHitter(b)
 	r.scanner.each(b, func(start, end int) bool {
-		if limit := r.limits.HitsPerFile; limit >= 0 && len(f.Hits) >= limit {
+		if limit := r.limits.HitsPerFile; limit >= 0 && len(r.found) >= limit {
 			f.More++
 			return f.More%1024 != 0 || r.ctx.Err() == nil
 		}
-		f.Hits = append(f.Hits, hitAt(b, p, start, end))
-		return len(f.Hits)%1024 != 0 || r.ctx.Err() == nil
+		r.found = append(r.found, h.hit(start, end))
+		return len(r.found)%1024 != 0 || r.ctx.Err() == nil
 	})
+	if len(r.found)+f.More > 0 {
+		f.Hits = append(make([]Hit, 0, len(r.found)), r.found...)
+	}
 	return f
-}
-
-// hitAt describes a match. Its strings share one piece of memory where they can.
-func hitAt(b []byte, p *positions, start, end int) Hit {
-	h := Hit{}
-	h.From, h.Line = p.at(start), p.line
-	h.To = p.at(end)
-	head, cut := headOf(b, start, hitWidth), end
-	if h.To-h.From > hitWidth || p.line > h.Line {
-		cut = min(end, tailOf(b, start, hitWidth))
-	}
-	tail := tailOf(b, end, hitWidth)
-	if cut < end {
-		s := string(b[head:cut])
-		h.Before, h.Text = s[:start-head], s[start-head:]
-		h.After = string(b[end:tail])
-		return h
-	}
-	s := string(b[head:tail])
-	h.Before, h.Text, h.After = s[:start-head], s[start-head:end-head], s[end-head:]
-	return h
 }
 
 func pathOf(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }

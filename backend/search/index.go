@@ -49,6 +49,7 @@ type Index struct {
 type paths struct {
 	folder  string
 	changes int
+	began   time.Time // when its listing began
 	list    []pathEntry
 	at      map[string]int // by the relative path
 	cut     bool
@@ -57,6 +58,8 @@ type paths struct {
 const (
 	// indexDepth is how many folders deep files are found.
 	indexDepth = 32
+	// maxAge is how old a list may be: what a watcher missed is found then.
+	maxAge = 10 * time.Second
 	// patience is how long a question waits for a build when there is an older
 	// list to answer from.
 	patience = 150 * time.Millisecond
@@ -154,7 +157,8 @@ func (x *Index) paths(ctx context.Context) (*paths, error) {
 	var timer <-chan time.Time
 	for {
 		x.mu.Lock()
-		held, fresh := x.held, x.held != nil && x.held.changes == x.changes
+		held := x.held
+		fresh := held != nil && held.changes == x.changes && time.Since(held.began) < maxAge
 		if held != nil && held.folder != folder.Path() {
 			held, fresh = nil, false
 		}
@@ -194,12 +198,12 @@ func (x *Index) paths(ctx context.Context) (*paths, error) {
 func (x *Index) build(folder workspace.Folder) {
 	done := make(chan struct{})
 	x.building, x.err = done, nil
-	changes := x.changes
+	changes, began := x.changes, time.Now()
 	x.wg.Go(func() {
 		p, err := readPaths(x.ctx, folder, x.cfg.Limit)
 		x.mu.Lock()
 		if x.err = err; err == nil {
-			p.changes = changes
+			p.changes, p.began = changes, began
 			x.held = p
 		}
 		x.building = nil

@@ -10,25 +10,33 @@ import (
 // lineAround returns the rest of the lines that b[start:end] begins and ends
 // in, cut to width UTF-16 units each, between two characters as they are seen.
 func lineAround(b []byte, start, end, width int) (before, after string) {
-	return string(b[headOf(b, start, width):start]), string(b[end:tailOf(b, end, width)])
+	first := bytes.LastIndexByte(b[:start], '\n') + 1
+	return string(b[headOf(b, first, start, width):start]), string(b[end:tailOf(b, end, indexByte(b, end, '\n'), width)])
 }
 
-// headOf returns where the last width units before at begin, on its line.
-func headOf(b []byte, at, width int) int {
-	// A unit is at most three bytes.
-	low := max(0, at-3*width)
-	line := bytes.LastIndexByte(b[low:at], '\n')
-	if line >= 0 {
-		low += line + 1
+// headOf returns where the last width units before at begin, on the line that
+// begins at first.
+func headOf(b []byte, first, at, width int) int {
+	if at-first <= width {
+		return first
 	}
-	part := b[low:at]
-	switch {
-	case len(part) <= width:
-		return low
-	case isASCII(part):
-		return at - width
+	cut := at
+	for left := width; cut > first; {
+		r, n := utf8.DecodeLastRune(b[first:cut])
+		if left -= unitsOfLength(n); left < 0 {
+			break
+		}
+		if cut -= n; left == 0 && (cut == first || simple(r) && simpleBefore(b[first:cut])) {
+			return cut
+		}
 	}
-	for low < at && !utf8.RuneStart(b[low]) {
+	if cut == first {
+		return cut
+	}
+	// Two characters that may be seen as one: count them as they are seen, from
+	// far enough before that what is there makes no difference.
+	low := max(first, at-4*width-256)
+	for low > first && !utf8.RuneStart(b[low]) {
 		low++
 	}
 	left := units(b[low:at])
@@ -41,20 +49,27 @@ func headOf(b []byte, at, width int) int {
 	return low
 }
 
-// tailOf returns where the first width units after at end, on their line.
-func tailOf(b []byte, at, width int) int {
-	high := min(len(b), at+3*width+utf8.UTFMax)
-	if i := bytes.IndexByte(b[at:high], '\n'); i >= 0 {
-		high = at + i
+// tailOf returns where the first width units after at end, on the line that
+// ends at last.
+func tailOf(b []byte, at, last, width int) int {
+	if last-at <= width {
+		return last
 	}
-	if high-at <= width {
-		return high
+	cut := at
+	for left := width; cut < last; {
+		_, n := utf8.DecodeRune(b[cut:last])
+		if left -= unitsOfLength(n); left < 0 {
+			break
+		}
+		cut += n
+		if next, _ := utf8.DecodeRune(b[cut:last]); left == 0 && (cut == last || simple(next) && simpleBefore(b[at:cut])) {
+			return cut
+		}
 	}
-	// What is seen as one character with the next one stays with it.
-	if isASCII(b[at : at+width+1]) {
-		return at + width
+	if cut == last {
+		return cut
 	}
-	end := at
+	end, high := at, min(last, at+4*width+256)
 	for state, left := -1, width; end < high; {
 		cluster, _, _, next := uniseg.FirstGraphemeCluster(b[end:high], state)
 		n := units(cluster)
@@ -67,11 +82,82 @@ func tailOf(b []byte, at, width int) int {
 	return end
 }
 
-func isASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
+func unitsOfLength(bytes int) int {
+	if bytes == utf8.UTFMax {
+		return 2
+	}
+	return 1
+}
+
+func simpleBefore(b []byte) bool {
+	r, _ := utf8.DecodeLastRune(b)
+	return simple(r)
+}
+
+// simple reports whether a character is always seen by itself beside another
+// one that is simple: letters and marks of punctuation of the scripts that most
+// texts are in. It says no to many others that are.
+func simple(r rune) bool {
+	switch {
+	case r < 0x300:
+		return r >= ' ' && r < 0x7F || r >= 0xC0
+	case r < 0x3000:
+		return r >= 0x391 && r < 0x482 || r >= 0x2010 && r < 0x2028
+	case r < 0xD7A4:
+		return r < 0x302A || r >= 0x3041 && r < 0x3097 || r >= 0x30A1 && r < 0xA000 || r >= 0xAC00
+	}
+	return r >= 0xFF01 && r < 0xFF5F
+}
+
+// hitter describes the hits of one text, from the left.
+type hitter struct {
+	b []byte
+	positions
+	// first and last bound the line of the last hit, whole is it where it was
+	// short, and plain says that it is ASCII.
+	first, last int
+	whole       string
+	plain       bool
+}
+
+// maxWhole is how long a line may be for its hits to share one string, in bytes.
+const maxWhole = 1 << 10
+
+func newHitter(b []byte) *hitter {
+	return &hitter{b: b, positions: positions{b: b, line: 1}, last: -1}
+}
+
+// hit describes the match b[start:end]. Offsets must not go back.
+func (h *hitter) hit(start, end int) Hit {
+	out := Hit{}
+	out.From, out.Line = h.at(start), h.line
+	if start > h.last {
+		h.first, h.last = h.lineStart, indexByte(h.b, start, '\n')
+		h.plain, h.whole = isASCII(h.b[h.first:h.last]), ""
+		if h.last-h.first <= maxWhole {
+			h.whole = string(h.b[h.first:h.last])
 		}
 	}
-	return true
+	first, last := h.first, h.last
+	out.To = h.at(end)
+	if end > last || out.To-out.From > hitWidth {
+		// On several lines, or longer than is told.
+		head := headOf(h.b, first, start, hitWidth)
+		cut := min(end, tailOf(h.b, start, last, hitWidth))
+		out.Before, out.Text = string(h.b[head:start]), string(h.b[start:cut])
+		out.After = string(h.b[end:tailOf(h.b, end, indexByte(h.b, end, '\n'), hitWidth)])
+		return out
+	}
+	var head, tail int
+	if h.plain {
+		head, tail = max(first, start-hitWidth), min(last, end+hitWidth)
+	} else {
+		head, tail = headOf(h.b, first, start, hitWidth), tailOf(h.b, end, last, hitWidth)
+	}
+	s, at := h.whole, first
+	if last-first > maxWhole {
+		s, at = string(h.b[head:tail]), head
+	}
+	out.Before, out.Text, out.After = s[head-at:start-at], s[start-at:end-at], s[end-at:tail-at]
+	return out
 }

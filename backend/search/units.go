@@ -91,8 +91,9 @@ func narrow(x uint64) bool {
 type positions struct {
 	b           []byte
 	offset, pos int
-	// line is the number of the line of the last offset, from 1.
-	line int
+	// line is the number of the line of the last offset, from 1, which begins
+	// at lineStart.
+	line, lineStart int
 }
 
 func newPositions(b []byte) *positions { return &positions{b: b, line: 1} }
@@ -100,12 +101,31 @@ func newPositions(b []byte) *positions { return &positions{b: b, line: 1} }
 func (p *positions) at(offset int) int {
 	part := p.b[p.offset:offset]
 	p.pos += units(part)
-	p.line += bytes.Count(part, newline)
+	if n := bytes.Count(part, newline); n > 0 {
+		p.line += n
+		p.lineStart = p.offset + bytes.LastIndexByte(part, '\n') + 1
+	}
 	p.offset = offset
 	return p.pos
 }
 
 var newline = []byte{'\n'}
+
+// isASCII reports whether b has no byte beyond ASCII.
+func isASCII(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
 
 // toLF writes b with LF alone for every break into buf, which grows where it
 // must.

@@ -17,6 +17,8 @@ type Level struct {
 	// and quick is it.
 	dir   Dir
 	quick quick
+	// ignored is [Grants.Ignored].
+	ignored func(name string) bool
 }
 
 // Item is one entry of a level: a regular file or a folder.
@@ -38,7 +40,7 @@ func (f Folder) Walk() (*Level, error) {
 	if err != nil {
 		return nil, classify("walk", f.place.path, err)
 	}
-	l := &Level{path: f.place.path, dir: dir}
+	l := &Level{path: f.place.path, dir: dir, ignored: f.ignored}
 	if q, ok := quicken(dir); ok {
 		letGo(dir)
 		l.quick, l.dir = q, nil
@@ -62,7 +64,7 @@ func (l *Level) Items() ([]Item, error) {
 	items := make([]Item, 0, len(found))
 	for _, e := range found {
 		if mode := e.Type(); (mode.IsRegular() || mode.IsDir()) && !isTemp(e.Name()) {
-			items = append(items, Item{Name: e.Name(), Folder: mode.IsDir(), Ignored: ignoredName(e.Name())})
+			items = append(items, Item{Name: e.Name(), Folder: mode.IsDir(), Ignored: l.ignored(e.Name())})
 		}
 	}
 	return items, nil
@@ -76,62 +78,87 @@ func (l *Level) Open(name string) (*Level, error) {
 		if err != nil {
 			return nil, classify("walk", path, err)
 		}
-		return &Level{path: path, quick: q}, nil
+		return &Level{path: path, quick: q, ignored: l.ignored}, nil
 	}
 	dir, err := stepInto(l.dir, name)
 	if err != nil {
 		return nil, classify("walk", path, err)
 	}
-	return &Level{path: path, dir: dir}, nil
+	return &Level{path: path, dir: dir, ignored: l.ignored}, nil
 }
+
+// firstRead is how much of a file is read before its size is asked for, in
+// bytes: most are smaller, and asking costs as much as reading.
+const firstRead = 64 << 10
 
 // Read reads the file name of the level into buf, which grows where it must,
 // and returns what was read. A file of more than limit bytes is refused as
-// too_large. Where enough is not nil it is asked once, when a first part of a
+// too_large. Where enough is not nil it is asked once, when the first part of a
 // long file is there; on false Read returns that part. Faults besides: those
 // of [File.Read].
 func (l *Level) Read(name string, buf []byte, limit int64, enough func(part []byte) bool) ([]byte, error) {
-	path := func() string { return l.path + string(os.PathSeparator) + name }
-	h, size, err := l.openFile(name)
+	if cap(buf) < firstRead {
+		buf = make([]byte, 0, firstRead)
+	}
+	buf, err := l.read(name, buf[:0], limit, enough)
 	if err != nil {
-		return buf[:0], classify("read", path(), err)
+		return buf[:0], classify("read", l.path+string(os.PathSeparator)+name, err)
+	}
+	return buf, nil
+}
+
+func (l *Level) read(name string, buf []byte, limit int64, enough func(part []byte) bool) ([]byte, error) {
+	h, err := l.openFile(name)
+	if err != nil {
+		return buf, err
 	}
 	defer letGo(h)
-	if size > limit {
-		return buf[:0], classify("read", path(), errTooLarge)
+	n, err := h.Read(buf[:firstRead])
+	buf = buf[:max(n, 0)]
+	switch {
+	case errors.Is(err, io.EOF):
+		return buf, nil
+	case err != nil:
+		return buf, err
+	case int64(n) > limit:
+		return buf, errTooLarge
+	case n < firstRead && l.whole():
+		return buf, nil
 	}
-	// One byte more than expected saves a second read just to see the end.
+	size, err := h.size()
+	switch {
+	case err != nil:
+		return buf, err
+	case size > limit:
+		return buf, errTooLarge
+	case enough != nil && size > firstRead && !enough(buf):
+		return buf, nil
+	}
+	// One byte more than expected saves a read just to see the end.
 	if int64(cap(buf)) <= size {
-		buf = make([]byte, 0, size+1)
+		buf = append(make([]byte, 0, size+1), buf...)
 	}
-	buf = buf[:0]
-	const first = 64 << 10
-	for asked := enough == nil; ; {
-		to := cap(buf)
-		if !asked && to > first && size > first {
-			to = first
-		}
-		n, err := h.Read(buf[len(buf):to])
+	for {
+		n, err := h.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+max(n, 0)]
 		switch {
 		case int64(len(buf)) > limit:
-			return buf, classify("read", path(), errTooLarge)
-		case errors.Is(err, io.EOF), err == nil && n == 0, err == nil && int64(len(buf)) == size && len(buf) < to:
+			return buf, errTooLarge
+		case errors.Is(err, io.EOF), err == nil && n == 0:
 			return buf, nil
 		case err != nil:
-			return buf, classify("read", path(), err)
-		}
-		if !asked && len(buf) >= min(first, int(size)) {
-			asked = true
-			if !enough(buf) {
-				return buf, nil
-			}
-		}
-		if len(buf) == cap(buf) {
+			return buf, err
+		case len(buf) < cap(buf) && l.whole():
+			return buf, nil
+		case len(buf) == cap(buf):
 			buf = append(buf, 0)[:len(buf)]
 		}
 	}
 }
+
+// whole reports whether a read that gives less than was asked for has met the
+// end of its file.
+func (l *Level) whole() bool { return l.dir == nil && l.quick.whole }
 
 // Close lets the folder go.
 func (l *Level) Close() {
@@ -145,24 +172,35 @@ func (l *Level) Close() {
 // reader is an open file of a level.
 type reader interface {
 	io.Reader
+	// size is in bytes; it fails for what is no regular file.
+	size() (int64, error)
 	Close() error
 }
 
-func (l *Level) openFile(name string) (reader, int64, error) {
+func (l *Level) openFile(name string) (reader, error) {
 	if l.dir == nil {
 		return l.quick.openFile(name)
 	}
 	h, info, err := openFile(l.dir, name, os.O_RDONLY, true)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return h, info.Size(), nil
+	return sized{h, info.Size()}, nil
 }
+
+// sized is a file of the seam, which was looked at when it was opened.
+type sized struct {
+	Handle
+	bytes int64
+}
+
+func (s sized) size() (int64, error) { return s.bytes, nil }
 
 // Path is the folder's absolute path, under that of the [Folder] it came from.
 func (l *Level) Path() string { return l.path }
 
-// Ignored reports whether a tree sets an entry of this name aside; see [Entry].
+// Ignored reports whether a tree sets an entry of this name aside before the
+// person chose what is; see [Folder.Ignored].
 func Ignored(name string) bool { return ignoredName(name) }
 
 // CompareNames orders names as a listing does.

@@ -13,7 +13,11 @@ import (
 // quick is an open folder whose names are opened relative to it and without
 // following a link. That is what os.Root comes to for a single name, without
 // what it costs for a path.
-type quick struct{ f *os.File }
+type quick struct {
+	f *os.File
+	// whole says that a short read means the end of a file here.
+	whole bool
+}
 
 // quicken returns the folder that d has open; false for one that is not of the
 // real file system.
@@ -23,7 +27,10 @@ func quicken(d Dir) (quick, bool) {
 		return quick{}, false
 	}
 	f, err := real.root.Open(".")
-	return quick{f}, err == nil
+	if err != nil {
+		return quick{}, false
+	}
+	return quick{f, readsWhole(int(f.Fd()))}, true
 }
 
 func (q quick) list() ([]fs.DirEntry, error) { return q.f.ReadDir(-1) }
@@ -35,25 +42,18 @@ func (q quick) open(name string) (quick, error) {
 	if err != nil {
 		return quick{}, err
 	}
-	return quick{os.NewFile(uintptr(fd), q.f.Name()+"/"+name)}, nil
+	return quick{os.NewFile(uintptr(fd), q.f.Name()+"/"+name), readsWhole(fd)}, nil
 }
 
-// openFile opens a regular file and tells its size.
-func (q quick) openFile(name string) (reader, int64, error) {
+// openFile opens what was listed as a regular file. Should it be something else
+// by now, neither opening nor reading waits, nothing is followed, and a link
+// fails.
+func (q quick) openFile(name string) (reader, error) {
 	fd, err := q.openAt(name, openQuietly)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	var st unix.Stat_t
-	err = again(func() error { return unix.Fstat(fd, &st) })
-	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = errNoFile
-	}
-	if err != nil {
-		letGo(descriptor(fd))
-		return nil, 0, err
-	}
-	return descriptor(fd), st.Size, nil
+	return descriptor(fd), nil
 }
 
 // openAt opens one name of the folder for reading. A name that could mean more
@@ -97,6 +97,15 @@ func (d descriptor) Read(p []byte) (n int, err error) {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+func (d descriptor) size() (int64, error) {
+	var st unix.Stat_t
+	err := again(func() error { return unix.Fstat(int(d), &st) })
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = errNoFile
+	}
+	return st.Size, err
 }
 
 func (d descriptor) Close() error { return unix.Close(int(d)) }
