@@ -21,8 +21,6 @@ func TestCompareNames_AgreesWithListing(t *testing.T) {
 	sign := func(n int) int { return max(-1, min(n, 1)) }
 	for range 50000 {
 		a, b := name(), name()
-		// Behind what is not ASCII only the whole is compared, with its length
-		// in characters.
 		if got, want := sign(compareNames(a, b)), sign(workspace.CompareNames(a, b)); got != want {
 			t.Fatalf("%q and %q: %d, want %d", a, b, got, want)
 		}
