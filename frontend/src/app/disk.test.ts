@@ -390,7 +390,7 @@ describe("history", () => {
 
   it("lists what was kept, newest first, under its day", async () => {
     await saved("One.\n", "Two.\n");
-    expect(words(".versions h3")).toEqual(["12 Nov"]);
+    expect(words(".versions h2")).toEqual(["12 Nov"]);
     expect(words(".version")).toEqual([
       "14:04Saved0.1 KB",
       "14:04Saved0.1 KB",

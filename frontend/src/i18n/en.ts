@@ -114,6 +114,8 @@ export const en = {
   "set.row": "Line {line}: “{old}” becomes “{insert}”",
   "set.row.deleted": "Line {line}: “{old}” is taken out",
   "set.row.inserted": "Line {line}: “{insert}” is added",
+  "set.left": "{n, plural, one {1 more link is left as it is} other {# more links are left as they are}}",
+  "set.left.why": "Its name fits several files, or it cannot be written for the new place.",
   "set.problem": "Left out. {reason}",
   "set.replace": "Replace {n} in {files, plural, one {1 file} other {# files}}",
   "set.replacing": "Replacing",
@@ -308,7 +310,7 @@ export const en = {
   "compare.kind.theirsGone": "On disk this was taken out; you changed it.",
   "compare.save": "Save merged",
   "compare.saving": "Saving",
-  "compare.saved": "Saved, merged with the file. Both versions are in History.",
+  "compare.saved": "Saved, merged with the file. What was on disk is in History.",
   "compare.open":
     "{n, plural, =0 {Nothing is open} one {1 difference is open} other {# differences are open}}",
   "compare.saveCopy": "Save mine as a copy",

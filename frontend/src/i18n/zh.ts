@@ -103,6 +103,8 @@ export const zh = {
   "set.row": "第 {line} 行：“{old}” 改为 “{insert}”",
   "set.row.deleted": "第 {line} 行：删去 “{old}”",
   "set.row.inserted": "第 {line} 行：加上 “{insert}”",
+  "set.left": "{n, plural, other {另有 # 处链接保持原样}}",
+  "set.left.why": "名称对应多个文件，或无法为新位置写出链接。",
   "set.problem": "未包含。{reason}",
   "set.replace": "在 {files, plural, other {# 个文件}}中替换 {n} 处",
   "set.replacing": "正在替换",
@@ -235,7 +237,7 @@ export const zh = {
   "editor.fallback.text": "文件无法一步替换，恢复副本保留在：{path}",
 
   // ---- files that change outside ----
-  "disk.missing.title": "{name} 在磁盘上已被删除。",
+  "disk.missing.title": "“{name}”在磁盘上已被删除。",
   "disk.missing.text": "文字还在这里。保存会重新写入文件。",
   "disk.missing.save": "重新保存",
   "disk.missing.close": "关闭",
@@ -252,8 +254,8 @@ export const zh = {
 
   // ---- comparing with the file ----
   "compare.label": "{name} 与文件的比较",
-  "compare.title.conflict": "你编辑时，{name} 被外部修改",
-  "compare.title.file": "{name}，与文件比较",
+  "compare.title.conflict": "你编辑时，“{name}”被外部修改",
+  "compare.title.file": "“{name}”与文件比较",
   "compare.safe": "你的文字已存入草稿，保存之前不会写入任何内容。",
   "compare.marks": "标记显示双方从相同的文字改了什么。",
   "compare.marks.since": "标记显示双方自 {time} 以来改了什么。",
@@ -291,7 +293,7 @@ export const zh = {
   "compare.kind.theirsGone": "磁盘上删去了这里，你却改了它。",
   "compare.save": "保存合并结果",
   "compare.saving": "正在保存",
-  "compare.saved": "已与文件合并并保存。双方的版本都在历史中。",
+  "compare.saved": "已与文件合并并保存。磁盘上原来的版本在历史中。",
   "compare.open": "{n, plural, =0 {没有待定的不同} other {还有 # 处待定}}",
   "compare.saveCopy": "将我的另存为副本",
   "compare.notNow": "以后再说",

@@ -176,6 +176,21 @@ describe("the three-way merge", () => {
     ]);
   });
 
+  test("what waits for a choice is no more than it must be", () => {
+    const base = "P.\n\nI kept a notebook on the lower deck.\n";
+    const mine = base.replace("I kept", "Once.\n\nI kept");
+    const theirs = base.replace("I kept", "Early.\n\nI kept").replace("deck.", "deck, by the urn.");
+    expect(mergeTexts(base, mine, theirs).map((c) => [c.kind, c.mine, c.theirs])).toEqual([
+      ["same", "P.\n\n", "P.\n\n"],
+      ["conflict", "Once.\n\n", "Early.\n\n"],
+      [
+        "theirs",
+        "I kept a notebook on the lower deck.\n",
+        "I kept a notebook on the lower deck, by the urn.\n",
+      ],
+    ]);
+  });
+
   test("without a base every difference waits", () => {
     const chunks = mergeTexts(null, "a\nmine\nb\n", "a\ntheirs\nb\n");
     expect(chunks.map((c) => c.kind)).toEqual(["same", "conflict", "same"]);

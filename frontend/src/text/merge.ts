@@ -77,8 +77,14 @@ export function mergeTexts(base: string | null, mine: string, theirs: string): r
       mine: linesMine.slice(atMine, toMine).join(""),
       theirs: linesTheirs.slice(atTheirs, toTheirs).join(""),
     };
-    const place = { mineLine: atMine, theirsLine: atTheirs };
-    out.push({ ...chunkOf(texts, differs, base !== null, seen), ...place });
+    let mineLine = atMine;
+    let theirsLine = atTheirs;
+    for (const pieces of piecesOf(texts, differs, base !== null)) {
+      const chunk = { ...chunkOf(pieces, seen), mineLine, theirsLine };
+      out.push(chunk);
+      mineLine += countBreaks(chunk.mine);
+      theirsLine += countBreaks(chunk.theirs);
+    }
     atBase = toBase;
     atMine = toMine;
     atTheirs = toTheirs;
@@ -181,20 +187,56 @@ interface Texts {
   readonly theirs: string;
 }
 
+/** The pieces of a stretch of whole lines, a list for each chunk that it makes. */
+function piecesOf(texts: Texts, differs: boolean, hasBase: boolean): readonly (readonly Piece[])[] {
+  const source = differs ? sourceOf(texts, hasBase) : "same";
+  if (source !== null) return [[{ source, ...texts }]];
+  return hasBase ? inLines(weave(texts)) : [[{ source, ...texts }]];
+}
+
 function chunkOf(
-  texts: Texts,
-  differs: boolean,
-  hasBase: boolean,
+  pieces: readonly Piece[],
   seen: Map<string, number>,
 ): Omit<Chunk, "mineLine" | "theirsLine"> {
-  const source = differs ? sourceOf(texts, hasBase) : "same";
-  if (source !== null) return { kind: source, ...texts, pieces: [{ source, ...texts }], key: "" };
-  const pieces = hasBase ? weave(texts) : [{ source: null, ...texts }];
-  if (pieces.every((piece) => piece.source !== null)) return { kind: "woven", ...texts, pieces, key: "" };
+  const joined = (side: "base" | "mine" | "theirs"): string => pieces.map((piece) => piece[side]).join("");
+  const texts = { base: joined("base"), mine: joined("mine"), theirs: joined("theirs") };
+  const kind = kindOf(pieces);
+  if (kind !== "conflict") return { kind, ...texts, pieces, key: "" };
   const words = JSON.stringify([texts.base, texts.mine, texts.theirs]);
   const count = seen.get(words) ?? 0;
   seen.set(words, count + 1);
-  return { kind: "conflict", ...texts, pieces, key: `${count} ${words}` };
+  return { kind, ...texts, pieces, key: `${count} ${words}` };
+}
+
+function kindOf(pieces: readonly Piece[]): Chunk["kind"] {
+  const sources = new Set(pieces.map((piece) => piece.source));
+  if (sources.has(null)) return "conflict";
+  sources.delete("same");
+  const [first] = sources;
+  return sources.size > 1 ? "woven" : (first ?? "same");
+}
+
+/** Cuts pieces where all three texts begin a line, so that what waits for a choice is no more than it must be. */
+function inLines(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
+  const out: Piece[][] = [];
+  let open: Piece[] = [];
+  const isCut = (side: "base" | "mine" | "theirs"): boolean => {
+    const last = open.map((piece) => piece[side]).filter((part) => part !== "");
+    return last.at(-1)?.endsWith("\n") ?? true;
+  };
+  for (const piece of pieces) {
+    const parts = piece.source === "same" ? linesOf(piece.base) : [null];
+    for (const part of parts) {
+      open.push(part === null ? piece : { source: "same", base: part, mine: part, theirs: part });
+      if (!isCut("base") || !isCut("mine") || !isCut("theirs")) continue;
+      const last = out.at(-1);
+      // Lines that nobody changed stay together.
+      if (last !== undefined && kindOf(last) === "same" && kindOf(open) === "same") last.push(...open);
+      else out.push(open);
+      open = [];
+    }
+  }
+  return open.length === 0 ? out : [...out, open];
 }
 
 /** Who made a difference; null when both did, differently. */

@@ -184,7 +184,10 @@ function Head({ view, actions }: { readonly view: CompareView; readonly actions:
     <header class="compare-head">
       <div class="grow">
         <h2>{t(view.conflict ? "compare.title.conflict" : "compare.title.file", { name })}</h2>
-        <p class="meta">{open === null ? t("compare.safe") : `${t("compare.safe")} ${marksText(open)}`}</p>
+        <p class="meta">
+          <span>{t("compare.safe")}</span>
+          {open !== null && <span>{marksText(open)}</span>}
+        </p>
         {open?.again && (
           <p class="badge lock" role="status">
             <Icon name="triangle-alert" />
@@ -265,7 +268,7 @@ function Rows({
       {view.total === 0 && <p class="compare-none">{t("compare.none")}</p>}
       {chunks.map((chunk, i) =>
         chunk.kind === "same" ? (
-          <SameRow key={i} text={chunk.mine} />
+          <SameRow key={i} text={chunk.mine} first={i === 0} last={i === chunks.length - 1} />
         ) : (
           <DifferentRow
             key={chunk.key || i}
@@ -302,7 +305,16 @@ const mostSame = 8;
 const leftSame = 3;
 
 /** What all three have: it is only there to find one's way. */
-function SameRow({ text }: { readonly text: string }) {
+function SameRow({
+  text,
+  first,
+  last,
+}: {
+  readonly text: string;
+  /** Nothing that differs stands before it, or behind it. */
+  readonly first: boolean;
+  readonly last: boolean;
+}) {
   const unfolded = useSignal(false);
   const whole = unfolded.value;
   // Drawn once: a choice elsewhere changes nothing here.
@@ -311,9 +323,11 @@ function SameRow({ text }: { readonly text: string }) {
     if (lines.length <= mostSame || whole) {
       return <SameLines text={text} />;
     }
+    const head = first && !last ? 0 : leftSame;
+    const tail = last && !first ? 0 : leftSame;
     return (
       <>
-        <SameLines text={lines.slice(0, leftSame).join("\n")} />
+        <SameLines text={lines.slice(0, head).join("\n")} />
         <button
           type="button"
           class="compare-fold"
@@ -322,12 +336,12 @@ function SameRow({ text }: { readonly text: string }) {
           }}
         >
           <Icon name="chevrons-up-down" small />
-          {t("compare.unchanged", { n: lines.length - 2 * leftSame })}
+          {t("compare.unchanged", { n: lines.length - head - tail })}
         </button>
-        <SameLines text={lines.slice(-leftSame).join("\n")} />
+        <SameLines text={lines.slice(lines.length - tail).join("\n")} />
       </>
     );
-  }, [text, whole, unfolded]);
+  }, [text, whole, first, last, unfolded]);
 }
 
 function SameLines({ text }: { readonly text: string }) {
@@ -535,7 +549,7 @@ function Writer({ chunk, text, index, actions, onWriting }: DifferentRowProps & 
         class="compare-write"
         ref={field}
         aria-label={t("compare.write.label")}
-        rows={Math.min(12, shown.split("\n").length + 1)}
+        rows={Math.min(14, rowsOf(shown) + 1)}
         defaultValue={shown}
       />
       <div class="acts">
@@ -566,6 +580,12 @@ function Writer({ chunk, text, index, actions, onWriting }: DifferentRowProps & 
       </div>
     </>
   );
+}
+
+/** About how many rows a text takes in a column; Han characters are twice as wide as letters. */
+function rowsOf(text: string): number {
+  const widths = text.split("\n").map((line) => line.length + (line.match(/\p{Script=Han}/gu)?.length ?? 0));
+  return widths.reduce((sum, width) => sum + 1 + Math.floor(width / 46), 0);
 }
 
 /** What became of a difference, or what it waits for. */

@@ -155,7 +155,7 @@ function Versions(
     <div class="versions scrolls" ref={list} onKeyDown={onKeyDown}>
       {byDay(drawn, props.now()).map(({ day, first, items }) => (
         <section key={`${day} ${first}`} aria-label={day}>
-          <h3 class="meta">{day}</h3>
+          <h2 class="meta">{day}</h2>
           <ul>
             {items.map((version, i) => (
               <li key={version.id}>
