@@ -1,4 +1,4 @@
-// Takes the pictures of docs/images in the real window: six moments in two
+// Takes the pictures of docs/images in the real window: eight moments in two
 // themes and two languages. Nothing in them depends on the day or the machine
 // but the fonts. A name or a part of one as an argument takes only those.
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -79,6 +79,31 @@ async function takeAll(story, language, theme) {
       },
     );
   }
+  if (want("conflict")) {
+    await inWindow(look, { story }, async (window, folder) => {
+      await edit(window, story.mine);
+      writeFileSync(join(folder, story.file), story.theirs(story.files[story.file]));
+      await window.keys("ctrl+s");
+      await window.until("the notice", "document.querySelectorAll('.above .note button').length === 3");
+      await window.click(".above .note button:nth-child(3)");
+      await window.until("the comparison", "document.querySelector('.compare-row[aria-current]') !== null");
+      await window.keys("1");
+      await window.until("the choice", "document.querySelector('.compare [aria-pressed=true]') !== null");
+      await take(window, name("conflict"));
+    });
+  }
+  if (want("history")) {
+    await inWindow(look, { story }, async (window) => {
+      await edit(window, story.mine);
+      await window.keys("ctrl+s");
+      await window.until("the save", "document.querySelector('.tab .dot') === null");
+      await window.click(".mid > .bar > .ib");
+      await window.until("the versions", "document.querySelectorAll('.version').length === 2");
+      await window.click(".versions li:last-child .version");
+      await window.until("the marks", "document.querySelectorAll('.cm-content ins').length > 0");
+      await take(window, name("history"));
+    });
+  }
   if (want("error")) {
     const answer = () => ({
       status: 401,
@@ -134,7 +159,7 @@ async function inWindow({ language, theme }, { story, answer, uses = "ollama" },
         "the document",
         `document.querySelector('.cm-content')?.textContent.includes(${JSON.stringify(story.caret)})`,
       );
-    await act(window);
+    await act(window, story && folderOf(sandbox, story));
   } catch (error) {
     if (window) {
       const out = resolve(import.meta.dirname, ".out");
@@ -219,6 +244,14 @@ async function toLocked(window) {
   }
 }
 
+/** Replaces the first of each pair of words by its second, as typing does. */
+async function edit(window, pairs) {
+  await window.evaluate(
+    `(() => { const { view } = document.querySelector('.cm-content').cmTile.root; for (const [from, insert] of ${JSON.stringify(pairs)}) { const at = view.state.doc.toString().indexOf(from); if (at < 0) throw new Error(from); view.dispatch({ changes: { from: at, to: at + from.length, insert }, userEvent: "input.type" }); } view.dispatch({ selection: { anchor: 0 } }); view.focus(); return 0; })()`,
+  );
+  await window.until("the edit", "document.querySelector('.tab .dot') !== null");
+}
+
 /** Puts the caret behind some words. */
 async function caret(window, words) {
   await window.evaluate("(document.querySelector('.cm-content').focus(), 0)");
@@ -240,6 +273,10 @@ async function ask(window, wish, chip) {
 
 /** Writes the picture of the window alone, small. */
 async function take(window, name) {
+  // Times of day are those of whenever this runs.
+  await window.evaluate(
+    `(() => { for (const part of document.querySelectorAll(".status, .panel, .compare")) { const w = document.createTreeWalker(part, NodeFilter.SHOW_TEXT); for (let n = w.nextNode(); n; n = w.nextNode()) if (!n.parentElement.closest(".cell")) n.data = n.data.replace(/\\b\\d\\d:\\d\\d\\b/g, "14:06"); } return 0; })()`,
+  );
   // The pointer shows nothing where there is nothing.
   await run("xdotool", ["mousemove", "1499", "999"], { env: window.env });
   await window.evaluate(

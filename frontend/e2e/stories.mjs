@@ -47,6 +47,32 @@ const chinese = {
   ],
 };
 
+/** What two people did to one text while neither saw the other: pairs of words, each once in the text. */
+const conflicts = {
+  en: {
+    mine: [
+      ["about 1,240 passengers", "about 1,280 passengers"],
+      ["For a month I kept", "Once, as the ferry turned, Lin rang the bell twice.\n\nFor a month I kept"],
+    ],
+    theirs: [
+      ["about 1,240 passengers", "about 1,300 passengers"],
+      ["For a month I kept", "Lin rang the second bell four minutes early.\n\nFor a month I kept"],
+      ["on the lower deck, most", "on the lower deck, by the north window, most"],
+    ],
+  },
+  zh: {
+    mine: [
+      ["大约有 1,240 名", "大约有 1,280 名"],
+      ["我在下层甲板", "有一次渡轮掉头时，小林敲了两遍铃。\n\n我在下层甲板"],
+    ],
+    theirs: [
+      ["大约有 1,240 名", "大约有 1,300 名"],
+      ["我在下层甲板", "小林把第二遍铃早敲了四分钟。\n\n我在下层甲板"],
+      ["坐在咖啡壶旁边", "坐在北窗下的咖啡壶旁边"],
+    ],
+  },
+};
+
 /** By language: files, where the caret is, what is selected, what is asked and what comes back. */
 export const stories = {
   en: {
@@ -69,6 +95,8 @@ export const stories = {
     remark: "Tighten, keep the voice",
     pieces: (text) => begun(replaced(text, english.month), 0.72),
     rewritten: (text) => replaced(text, [...english.rest, ...english.month]),
+    mine: conflicts.en.mine,
+    theirs: (text) => replaced(text, conflicts.en.theirs),
   },
   zh: {
     folder: "港口随笔",
@@ -90,5 +118,7 @@ export const stories = {
     remark: "收紧文字，保留语气",
     pieces: (text) => begun(replaced(text, chinese.month), 0.72),
     rewritten: (text) => replaced(text, [...chinese.rest, ...chinese.month]),
+    mine: conflicts.zh.mine,
+    theirs: (text) => replaced(text, conflicts.zh.theirs),
   },
 };
