@@ -275,7 +275,7 @@ async function ask(window, wish, chip) {
 async function take(window, name) {
   // Times of day are those of whenever this runs.
   await window.evaluate(
-    `(() => { for (const part of document.querySelectorAll(".status, .panel, .compare")) { const w = document.createTreeWalker(part, NodeFilter.SHOW_TEXT); for (let n = w.nextNode(); n; n = w.nextNode()) if (!n.parentElement.closest(".cell")) n.data = n.data.replace(/\\b\\d\\d:\\d\\d\\b/g, "14:06"); } return 0; })()`,
+    `(() => { for (const part of document.querySelectorAll(".status, .versions, .panel .foot .line, .compare")) { const w = document.createTreeWalker(part, NodeFilter.SHOW_TEXT); for (let n = w.nextNode(); n; n = w.nextNode()) if (!n.parentElement.closest(".cell")) n.data = n.data.replace(/\\b\\d\\d:\\d\\d\\b/g, "14:06"); } return 0; })()`,
   );
   // The pointer shows nothing where there is nothing.
   await run("xdotool", ["mousemove", "1499", "999"], { env: window.env });
