@@ -1,5 +1,6 @@
 /** What the fake backend holds when the page runs without the program. */
 
+import type { Recent } from "../backend";
 import type { FakeBackend } from "../backend/fake";
 import { createFakeBackend } from "../backend/fake";
 
@@ -55,9 +56,20 @@ const files: Readonly<Record<string, string>> = {
   "/sample/Welcome.md": "# Welcome\n",
 };
 
+const recent: Recent = {
+  workspaces: [
+    { path: "/essays", name: "essays" },
+    { path: "/home/lin/Letters", name: "Letters" },
+  ],
+  files: [
+    { path: "/essays/Drafts/The Night Ferry.md", name: "The Night Ferry.md", atMs: 2 },
+    { path: "/essays/夜航船.md", name: "夜航船.md", atMs: 1 },
+  ],
+};
+
 /**
- * Makes it. The page's address chooses: `?first` for a first run, `?zh` for a
- * Chinese document, `?keyring=missing`, `?os=darwin`, `?theme=dark`, `?lang=zh`.
+ * Makes it. The page's address chooses: `?first` for a first run, `?recent` with
+ * a past, `?zh` for a Chinese document, `?keyring=missing`, `?os=darwin`, `?theme=dark`, `?lang=zh`.
  */
 export function createDemo(search: URLSearchParams): FakeBackend {
   const first = search.has("first");
@@ -66,6 +78,7 @@ export function createDemo(search: URLSearchParams): FakeBackend {
     files,
     workspace: first ? "" : "/essays",
     sample: "/sample",
+    recent: search.has("recent") ? recent : {},
     open: first
       ? []
       : search.has("zh")
