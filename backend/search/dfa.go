@@ -149,9 +149,13 @@ type dfa struct {
 	states []dfaState
 	// steps holds, at a state's number plus a class, the number of the next
 	// state (a multiple of stride); with hitBit, a match ends before the
-	// character. Negative ones are not known yet.
+	// character, and with idleBit nothing is under way in that state. Negative
+	// ones are not known yet.
 	steps []int32
 	known map[string]int32
+	// starts holds the states that a run begins in, by what lies before it; 0
+	// for one that is not known yet.
+	starts [8]int32
 	// filled counts how often memory was given back. halt is asked each time
 	// whether to give up, which halted then says; nil never does.
 	filled int
@@ -169,9 +173,8 @@ type dfaState struct {
 	context setting
 	// done is set once a match was seen: no other begins then.
 	done bool
-	// idle is set for a state in which nothing is under way; leaves then says
-	// which first bytes of a character lead out of it.
-	idle   bool
+	// leaves says, for a state in which nothing is under way, which first bytes
+	// of a character lead out of it; nil when that is not known yet.
 	leaves *[256]bool
 	// only is the one byte that leads out, when there is just one; else -1.
 	only int
@@ -180,6 +183,7 @@ type dfaState struct {
 const (
 	dead    = int32(0) // the number of the state that nothing follows
 	hitBit  = int32(1) << 30
+	idleBit = int32(1) << 29
 	unknown = int32(-1)
 	// maxSteps is how many steps are remembered, at four bytes each.
 	maxSteps = 1 << 19
@@ -201,11 +205,26 @@ func (d *dfa) forget() {
 		d.steps = append(d.steps, dead)
 	}
 	d.known = map[string]int32{}
+	d.starts = [8]int32{}
 	d.filled++
 	d.halted = d.halted || d.halt != nil && d.halt()
 }
 
-// state returns the number of a state.
+// start returns the state that a run begins in.
+func (d *dfa) start(before setting) int32 {
+	if s := d.starts[before]; s != 0 {
+		return s
+	}
+	var insts []uint32
+	if d.backward {
+		insts = []uint32{uint32(d.prog.Start)}
+	}
+	s := d.state(insts, before, false)
+	d.starts[before] = s
+	return s
+}
+
+// state returns the number of a state, with its idleBit.
 func (d *dfa) state(insts []uint32, ctx setting, done bool) int32 {
 	if len(insts) == 0 && (done || d.backward) {
 		return dead
@@ -224,9 +243,12 @@ func (d *dfa) state(insts []uint32, ctx setting, done bool) int32 {
 		d.forget()
 	}
 	number := int32(len(d.steps))
-	d.states = append(d.states, dfaState{insts: slices.Clone(insts), context: ctx, done: done, idle: len(insts) == 0 && !done && d.classes <= maxIdle})
+	d.states = append(d.states, dfaState{insts: slices.Clone(insts), context: ctx, done: done})
 	for range d.stride {
 		d.steps = append(d.steps, unknown)
+	}
+	if len(insts) == 0 && !done && d.classes <= maxIdle {
+		number |= idleBit
 	}
 	d.known[string(d.key)] = number
 	return number
@@ -353,37 +375,26 @@ func (d *dfa) find(b []byte, from, to int) int {
 	if from > 0 {
 		before, _ = utf8.DecodeLastRune(b[:from])
 	}
-	state := d.state(nil, d.contextAfter(before), false)
-	end := -1
-	ascii := &d.ascii
-	for i := from; ; {
-		if s := &d.states[int(state)/d.stride]; s.idle {
-			if s.leaves == nil {
-				state = d.findLeaves(state)
-				s = &d.states[int(state)/d.stride]
-			}
-			if s.only >= 0 {
-				i = min(to, indexByte(b[:to], i, byte(s.only)))
-			} else {
-				for leaves := s.leaves; i < to && !leaves[b[i]]; {
-					i++
-				}
-			}
-			// Where a byte beyond ASCII leads out, none is skipped; so this is
-			// where a character begins.
+	state := d.start(d.contextAfter(before))
+	end, i := -1, from
+	for steps := d.steps; ; {
+		if state&idleBit != 0 {
+			state, i = d.skip(state&^idleBit, b[:to], i)
+			steps = d.steps
 		}
 		var class, n int
 		switch {
 		case i >= to:
-			class, n = d.lookahead(b, to), 0
+			class = d.lookahead(b, to)
 		case b[i] < utf8.RuneSelf:
-			class, n = int(ascii[b[i]]), 1
+			class, n = int(d.ascii[b[i]]), 1
 		default:
 			class, n = d.decode(b[i:])
 		}
-		next := d.steps[int(state)+class]
+		next := steps[int(state)+class]
 		if next < 0 {
 			next = d.step(state, class)
+			steps = d.steps
 		}
 		if next&hitBit != 0 {
 			end = i
@@ -394,6 +405,33 @@ func (d *dfa) find(b []byte, from, to int) int {
 		}
 		i += n
 	}
+}
+
+// skip returns the next place in b whose byte leads out of an idle state, and
+// the state's number, which may be another now. Where a byte beyond ASCII leads
+// out, none is skipped; so that is where a character begins.
+func (d *dfa) skip(state int32, b []byte, i int) (int32, int) {
+	s := &d.states[int(state)/d.stride]
+	if s.leaves == nil {
+		state = d.findLeaves(state)
+		s = &d.states[int(state)/d.stride]
+	}
+	if s.only >= 0 {
+		return state, indexByte(b, i, byte(s.only))
+	}
+	leaves, rest := s.leaves, b[i:]
+	for len(rest) >= 4 {
+		if leaves[rest[0]] || leaves[rest[1]] || leaves[rest[2]] || leaves[rest[3]] {
+			break
+		}
+		rest = rest[4:]
+	}
+	for k, c := range rest {
+		if leaves[c] {
+			return state, len(b) - len(rest) + k
+		}
+	}
+	return state, len(b)
 }
 
 // lookahead is the class of the character at at, or that of the end.
@@ -421,14 +459,14 @@ func (d *dfa) findLeaves(state int32) int32 {
 	if len(d.steps)+(d.classes+1)*d.stride > maxSteps {
 		ctx := d.states[int(state)/d.stride].context
 		d.forget()
-		state = d.state(nil, ctx, false)
+		state = d.state(nil, ctx, false) &^ idleBit
 	}
 	stays := func(class int) bool {
 		to := d.steps[int(state)+class]
 		if to < 0 {
 			to = d.step(state, class)
 		}
-		return to == state
+		return to&^idleBit == state
 	}
 	inner := true
 	// The class of the last ASCII interval may go on behind it; there is always
@@ -462,7 +500,7 @@ func (d *dfa) begin(b []byte, from, end int) int {
 		after, _ = utf8.DecodeRune(b[end:])
 	}
 	start := end
-	state := d.state([]uint32{uint32(d.prog.Start)}, d.contextAfter(after), false)
+	state := d.start(d.contextAfter(after))
 	for i := end; ; {
 		class, n := d.classes, 0
 		if i > 0 {

@@ -20,17 +20,20 @@ func headOf(b []byte, first, at, width int) int {
 	if at-first <= width {
 		return first
 	}
-	cut := at
-	for left := width; cut > first; {
-		r, n := utf8.DecodeLastRune(b[first:cut])
-		if left -= unitsOfLength(n); left < 0 {
-			break
+	cut, left := at, width
+	for i := at; i > first && left > 0; {
+		i--
+		switch c := b[i]; {
+		case c&0xC0 == 0x80:
+			continue
+		case c >= 0xF0:
+			left--
 		}
-		if cut -= n; left == 0 && (cut == first || simple(r) && simpleBefore(b[first:cut])) {
-			return cut
+		if left--; left >= 0 {
+			cut = i
 		}
 	}
-	if cut == first {
+	if cut == first || left == 0 && simpleAt(b, cut) {
 		return cut
 	}
 	// Two characters that may be seen as one: count them as they are seen, from
@@ -39,7 +42,7 @@ func headOf(b []byte, first, at, width int) int {
 	for low > first && !utf8.RuneStart(b[low]) {
 		low++
 	}
-	left := units(b[low:at])
+	left = units(b[low:at])
 	for state := -1; left > width; {
 		var cluster []byte
 		cluster, _, _, state = uniseg.FirstGraphemeCluster(b[low:at], state)
@@ -55,18 +58,25 @@ func tailOf(b []byte, at, last, width int) int {
 	if last-at <= width {
 		return last
 	}
-	cut := at
-	for left := width; cut < last; {
-		_, n := utf8.DecodeRune(b[cut:last])
-		if left -= unitsOfLength(n); left < 0 {
+	cut, left := at, width
+	for cut < last {
+		c := b[cut]
+		n := 1
+		switch {
+		case c >= 0xF0:
+			n = 4
+			left--
+		case c >= 0xE0:
+			n = 3
+		case c >= 0xC0:
+			n = 2
+		}
+		if left--; left < 0 {
 			break
 		}
 		cut += n
-		if next, _ := utf8.DecodeRune(b[cut:last]); left == 0 && (cut == last || simple(next) && simpleBefore(b[at:cut])) {
-			return cut
-		}
 	}
-	if cut == last {
+	if cut == last || simpleAt(b, cut) {
 		return cut
 	}
 	end, high := at, min(last, at+4*width+256)
@@ -82,16 +92,11 @@ func tailOf(b []byte, at, last, width int) int {
 	return end
 }
 
-func unitsOfLength(bytes int) int {
-	if bytes == utf8.UTFMax {
-		return 2
-	}
-	return 1
-}
-
-func simpleBefore(b []byte) bool {
-	r, _ := utf8.DecodeLastRune(b)
-	return simple(r)
+// simpleAt reports whether the characters before and after at are simple.
+func simpleAt(b []byte, at int) bool {
+	before, _ := utf8.DecodeLastRune(b[:at])
+	after, _ := utf8.DecodeRune(b[at:])
+	return simple(before) && simple(after)
 }
 
 // simple reports whether a character is always seen by itself beside another
@@ -121,7 +126,7 @@ type hitter struct {
 }
 
 // maxWhole is how long a line may be for its hits to share one string, in bytes.
-const maxWhole = 1 << 10
+const maxWhole = 2 << 10
 
 func newHitter(b []byte) *hitter {
 	return &hitter{b: b, positions: positions{b: b, line: 1}, last: -1}

@@ -77,7 +77,7 @@ var chinese = strings.Fields(`的 一 是 不 了 在 人 有 我 他 这 个 �
 // pick prefers the front of a list, as words do.
 func (g *generator) pick(list []string) string {
 	f := g.r.Float64()
-	return list[int(f*f*f*float64(len(list)))]
+	return list[int(f*f*float64(len(list)))]
 }
 
 func (g *generator) file(i int) {
