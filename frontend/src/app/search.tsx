@@ -11,6 +11,7 @@ import {
   type WorkspaceInfo,
 } from "../backend";
 import type { Documents } from "../document";
+import { showPlanned } from "../editor";
 import { t } from "../i18n";
 import {
   type CommandAction,
@@ -188,6 +189,25 @@ export function createSearchPanel(
     open: openEdit,
     leave,
   };
+
+  // What is planned in the document in front is marked in its text.
+  let marked: unknown = null;
+  effect(() => {
+    const tab = documents.current.value;
+    const at = sets.at.value;
+    const status = sets.view.value?.status;
+    queueMicrotask(() => {
+      if (tab === null || documents.current.peek() !== tab || documents.view.composing) {
+        return;
+      }
+      const edits = sets.planned(tab).map(({ key, edit }) => ({ ...edit, current: key === at }));
+      const now = JSON.stringify([tab.id, status, edits]);
+      if (now !== marked) {
+        marked = now;
+        documents.view.dispatch({ effects: showPlanned.of(edits) });
+      }
+    });
+  });
 
   /** The set that is reviewed in a place; a move gives way to the tree once it is made. */
   function reviewIn(kind: "move" | "replace") {

@@ -296,6 +296,20 @@ describe("a set that something came between", () => {
     expect(textOf("a")).toBe(`Now: ${replaced.a}`);
   });
 
+  it("follows a document that was opened after the preview", async () => {
+    await previewed();
+    await documents.open("/w/b.md");
+    expect(sets.planned(tab("b")).map(({ edit }) => edit.from)).toEqual([0, 22]);
+    type(0, "x ");
+    type(view.state.doc.length - 3, "X");
+    expect(now().changed.get("/w/b.md")).toEqual(new Set([1]));
+    expect(sets.planned(tab("b"))).toEqual([
+      { key: "/w/b.md\n0", edit: { from: 2, to: 12, insert: "night ferry" } },
+    ]);
+    await sets.apply();
+    expect(textOf("b")).toBe("x night ferry\nsecond\nthe night boXat\n");
+  });
+
   it("gives up, and says so, when nothing that was ticked is left", async () => {
     await previewed();
     for (const path of ["/w/b.md", "/w/c.md"]) {

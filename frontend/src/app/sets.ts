@@ -6,13 +6,29 @@
  */
 
 import { isolateHistory } from "@codemirror/commands";
-import { ChangeSet, type Text, type Transaction } from "@codemirror/state";
+import { ChangeSet, type EditorState, type Text, type Transaction } from "@codemirror/state";
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { type Backend, BackendError, type DocumentEdits, decodeError, type ReviewedSet } from "../backend";
+import {
+  type Backend,
+  BackendError,
+  type DocumentEdits,
+  decodeError,
+  type ReviewedSet,
+  type SetFile,
+} from "../backend";
 import type { Documents, Tab } from "../document";
 import { changedRanges, versionOf } from "../editor";
 import { type ChangedRange, type Edit, isTouched, mapEdit, mapPosition } from "../text";
-import { type EditsByPath, reviewSet, type SetView, tickEdit, tickFile, ticksOf } from "../ui";
+import {
+  type EditsByPath,
+  isTicked,
+  reviewSet,
+  rowKey,
+  type SetView,
+  tickEdit,
+  tickFile,
+  ticksOf,
+} from "../ui";
 
 /** What whoever shows a set wants to hear of it. */
 export interface ShowOptions {
@@ -36,6 +52,8 @@ export interface Sets {
    * person applies it.
    */
   readonly show: (set: ReviewedSet, options?: ShowOptions) => void;
+  /** The ticked edits of a document under review, where they are in its text now, by row; none for another. */
+  readonly planned: (tab: Tab) => readonly { readonly key: string; readonly edit: Edit }[];
   readonly tickEdit: (path: string, edit: number, on: boolean) => void;
   readonly tickFile: (path: string, on: boolean) => void;
   /** Applies the ticked edits, all or none. */
@@ -91,6 +109,9 @@ export function createSets(config: SetsConfig): Sets {
   const made = new Map<string, Made>();
 
   documents.watch((tab, tr) => {
+    if (view.peek()?.status === "review" && !tracks.has(tab.id)) {
+      followLate(tab, tr);
+    }
     for (const track of [tracks.get(tab.id), made.get(tab.id)?.since]) {
       if (track !== undefined) {
         follow(track, tr);
@@ -108,15 +129,32 @@ export function createSets(config: SetsConfig): Sets {
     return documents.tabs.peek().find((tab) => tab.id === id);
   }
 
+  /** The open document of a file, also one that was opened after the preview. */
+  function tabFor(file: SetFile): Tab | undefined {
+    const { documentId, path } = file;
+    return documentId === ""
+      ? documents.tabs.peek().find((tab) => tab.info.peek().path === path)
+      : tabOf(documentId);
+  }
+
+  /** Begins to follow a document that was opened after the preview, when it is first changed. */
+  function followLate(tab: Tab, tr: Transaction): void {
+    const file = view.peek()?.set.files.find((f) => f.documentId === "" && tabFor(f) === tab);
+    const was = tr.startState;
+    if (file?.edits.every((edit) => was.sliceDoc(edit.from, edit.to) === edit.old)) {
+      tracks.set(tab.id, trackOf(was));
+    }
+  }
+
   /** The edits whose text is another than at the preview. */
   function changedOf(set: ReviewedSet): EditsByPath {
     const changed = new Map<string, ReadonlySet<number>>();
     for (const file of set.files) {
-      const tab = tabOf(file.documentId);
-      if (file.documentId === "" || file.problem !== "") {
+      const tab = tabFor(file);
+      const track = tracks.get(tab?.id ?? "");
+      if (file.problem !== "" || (file.documentId === "" && track === undefined)) {
         continue;
       }
-      const track = tracks.get(file.documentId);
       const ranges = track && tab ? rangesOf(track, tab) : null;
       const touched = [...file.edits.keys()].filter((i) => {
         const edit = file.edits[i];
@@ -250,8 +288,12 @@ export function createSets(config: SetsConfig): Sets {
   /** Whether a document of the set has had any change since, be it beside the edits. */
   function hasMoved(set: ReviewedSet): boolean {
     return set.files.some((file) => {
-      const tab = tabOf(file.documentId);
-      return tab !== undefined && versionOf(tab.state()) !== file.version;
+      const tab = tabFor(file);
+      if (tab === undefined) {
+        return false;
+      }
+      const late = tracks.get(tab.id)?.total.empty === false;
+      return file.documentId === "" ? late : versionOf(tab.state()) !== file.version;
     });
   }
 
@@ -265,7 +307,7 @@ export function createSets(config: SetsConfig): Sets {
     return new Set(
       ticksOf(now).flatMap(({ path, edits }) => {
         const file = now.set.files.find((f) => f.path === path);
-        const tab = tabOf(file?.documentId ?? "");
+        const tab = file && tabFor(file);
         const track = tracks.get(tab?.id ?? "");
         const ranges = tab && track ? rangesOf(track, tab) : [];
         return edits.flatMap((i) => {
@@ -477,6 +519,24 @@ export function createSets(config: SetsConfig): Sets {
       view.value = reviewSet(set, changedOf(set));
       config.reveal(set);
     },
+    planned: (tab) => {
+      const now = view.peek();
+      const file = now?.set.files.find((f) => tabFor(f) === tab);
+      if (now === null || file === undefined || (now.status !== "review" && now.status !== "applying")) {
+        return [];
+      }
+      const track = tracks.get(tab.id);
+      const { doc } = tab.state();
+      const ranges = track ? rangesOf(track, tab) : [];
+      return [...file.edits.entries()].flatMap(([i, edit]) => {
+        if (!isTicked(now, file.path, i)) {
+          return [];
+        }
+        const placed = mapEdit(edit, ranges);
+        const fits = doc.sliceString(placed.from, placed.to) === edit.old;
+        return fits ? [{ key: rowKey(file.path, i), edit: placed }] : [];
+      });
+    },
     tickEdit: (path, edit, on) => {
       const now = view.peek();
       if (now?.status === "review") {
@@ -499,7 +559,10 @@ export function createSets(config: SetsConfig): Sets {
 }
 
 function startTrack(tab: Tab): Track {
-  const state = tab.state();
+  return trackOf(tab.state());
+}
+
+function trackOf(state: EditorState): Track {
   return {
     version: versionOf(state),
     text: state.doc,

@@ -4,7 +4,7 @@ import type { Extension } from "@codemirror/state";
 import { EditorState } from "@codemirror/state";
 import { EditorView, type ViewUpdate } from "@codemirror/view";
 import type { Document } from "../backend";
-import { type Endings, editorExtensions, type ReviewEvent, setLang, setWords } from "../editor";
+import { type Endings, editorExtensions, plannedEdits, type ReviewEvent, setLang, setWords } from "../editor";
 import { localeTag, t } from "../i18n";
 import { countText, isCountedByCharacter, type Platform } from "../ui";
 
@@ -40,7 +40,7 @@ export function surfaceExtensions(
     onReview: config.onReview,
   });
   // Said aloud, since not every tool takes an editable element for one that can have the focus.
-  return [surface, EditorView.contentAttributes.of({ tabindex: "0" })];
+  return [surface, plannedEdits(), EditorView.contentAttributes.of({ tabindex: "0" })];
 }
 
 /** Gives the view's panels and name the words of the interface's language. */

@@ -27,6 +27,7 @@ export {
 export type { ReviewAction } from "./keys";
 export { keyFor, keyLabel, reviewKeys, reviewListAction, runReviewAction } from "./keys";
 export { review } from "./marks";
+export { type PlannedEdit, plannedEdits, showPlanned } from "./planned";
 export type { Segment } from "./preview";
 export { previewSegments } from "./preview";
 export { replacement, replaceText } from "./replace";

@@ -104,7 +104,7 @@ export const en = {
   "set.move": "Move {name} → {folder}",
   "set.move.top": "Top folder",
   "set.links":
-    "{n, plural, one {1 link} other {# links}} in {files, plural, one {1 file} other {# files}} would lead nowhere. Ticked ones are updated.",
+    "{n, plural, =0 {No link can be updated.} one {1 link would lead nowhere. It is updated when ticked.} other {# links in {files, plural, one {1 file} other {{files} files}} would lead nowhere. Ticked ones are updated.}}",
   "set.counts": "{n} of {total, plural, one {1 change} other {# changes}} ticked",
   "set.some": "{n} of {total}",
   "set.nothing": "Nothing to change",

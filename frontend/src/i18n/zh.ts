@@ -93,7 +93,7 @@ export const zh = {
   "set.move": "移动 {name} → {folder}",
   "set.move.top": "顶层文件夹",
   "set.links":
-    "{files, plural, other {# 个文件中的}} {n, plural, other {# 处链接会失效}}，勾选的会一并更新。",
+    "{n, plural, =0 {没有可更新的链接。} other {{files, plural, other {{files} 个文件中的}} # 处链接会失效，勾选的会一并更新。}}",
   "set.counts": "{total, plural, other {# 处改动}}，已勾选 {n} 处",
   "set.some": "{n} / {total}",
   "set.nothing": "没有可改动的内容",

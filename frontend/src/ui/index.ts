@@ -20,7 +20,9 @@ export { createSearch, type Search, type SearchRow } from "./search-model";
 export { type SetActions, SetReceipt, SetReview } from "./set";
 export {
   type EditsByPath,
+  isTicked,
   reviewSet,
+  rowKey,
   type SetRow,
   type SetView,
   setRows,

@@ -357,6 +357,22 @@ describe("SetReview", () => {
     expect(done).toEqual(["apply", "moveOnly"]);
   });
 
+  it("names the links that stay as they are", async () => {
+    const left = {
+      path: "/w/d.md",
+      name: "d.md",
+      documentId: "",
+      version: 0,
+      edits: [],
+      problem: "",
+      left: 2,
+    };
+    const { root } = await reviewed(reviewSet({ ...move, files: [...move.files, left] }, new Map()));
+    expect(rows(root).at(-1)?.textContent).toBe("2 more links are left as they are");
+    expect(one(root, ".set-head p").textContent).toContain("3 links in 2 files");
+    expect(checks(root).at(-2)).toBeNull();
+  });
+
   it("moves, and says where to", async () => {
     const { root } = await reviewed(reviewSet({ ...move, to: "/w/Old/Ferry.md" }, new Map()));
     expect(one(root, "h2").textContent).toBe("Move Ferry → Old");

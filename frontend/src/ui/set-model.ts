@@ -90,12 +90,18 @@ export function tickFile(view: SetView, path: string, on: boolean): SetView {
   return { ...view, unticked: new Map(view.unticked).set(path, off) };
 }
 
+/** The key of the row of an edit. */
+export function rowKey(path: string, edit: number): string {
+  return `${path}\n${edit}`;
+}
+
 /** A row of a set's list. */
 export type SetRow = LongRow &
   (
     | { readonly type: "file"; readonly file: SetFile; readonly edits: number }
     | { readonly type: "edit"; readonly file: SetFile; readonly edit: SetEdit; readonly index: number }
     | { readonly type: "problem"; readonly file: SetFile }
+    | { readonly type: "left"; readonly file: SetFile }
   );
 
 /**
@@ -122,7 +128,7 @@ export function setRows(
       position: i + 1,
       size: files.length,
       expanded,
-      tick: ticks && !isLeftOut ? fileTick(view, file.path) : null,
+      tick: ticks && !isLeftOut && file.edits.length > 0 ? fileTick(view, file.path) : null,
       spoken: "",
       off: false,
       file,
@@ -133,14 +139,15 @@ export function setRows(
       const of = { level: 2, position: 1, size: 1, expanded: null, tick: null } as const;
       rows.push({ ...of, type: "problem", key, spoken: "", off: true, file });
     } else if (expanded) {
+      const rest = ticks && file.left > 0 ? 1 : 0;
       const shown = [...file.edits.entries()].filter(([i]) => ticks || done.get(file.path)?.includes(i));
       for (const [at, [index, edit]] of shown.entries()) {
         rows.push({
           type: "edit",
-          key: `${file.path}\n${index}`,
+          key: rowKey(file.path, index),
           level: 2,
           position: at + 1,
-          size: shown.length,
+          size: shown.length + rest,
           expanded: null,
           tick: !ticks ? null : isTicked(view, file.path, index) ? "all" : "none",
           spoken: speak(edit),
@@ -149,6 +156,12 @@ export function setRows(
           edit,
           index,
         });
+      }
+      if (rest > 0) {
+        const key = `${file.path}\nleft`;
+        const size = shown.length + 1;
+        const of = { level: 2, position: size, size, expanded: null, tick: null } as const;
+        rows.push({ ...of, type: "left", key, spoken: "", off: true, file });
       }
     }
   }

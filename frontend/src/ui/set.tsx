@@ -43,7 +43,8 @@ export function SetReview({ view, at, collapsed, actions }: SetReviewProps) {
   const rows = setRows(view, collapsed.value, spokenEdit);
   const ticked = ticksOf(view);
   const n = ticked.reduce((sum, file) => sum + file.edits.length, 0);
-  const total = set.files.reduce((sum, file) => sum + (file.problem === "" ? file.edits.length : 0), 0);
+  const able = set.files.filter((file) => file.problem === "" && file.edits.length > 0);
+  const total = able.reduce((sum, file) => sum + file.edits.length, 0);
   const toggle = (path: string): void => {
     const next = new Set(collapsed.peek());
     if (!next.delete(path)) {
@@ -55,7 +56,7 @@ export function SetReview({ view, at, collapsed, actions }: SetReviewProps) {
     <>
       <div class="set-head">
         {set.kind === "move" && <h2 class="p-title">{titleOf(set)}</h2>}
-        {set.kind === "move" && <p class="meta">{t("set.links", { n: total, files: set.files.length })}</p>}
+        {set.kind === "move" && <p class="meta">{t("set.links", { n: total, files: able.length })}</p>}
         {status === "review" && <div class="meta num">{t("set.counts", { n, total })}</div>}
         {set.cut && <div class="meta">{t("set.cut")}</div>}
       </div>
@@ -230,7 +231,7 @@ function SetRowContent({ row, view }: { readonly row: SetRow; readonly view: Set
       return (
         <FileLabel name={file.name}>
           {view.takenBack.has(file.path) && <span class="meta">{t("set.undone.file")}</span>}
-          {file.problem === "" && (
+          {file.problem === "" && file.edits.length > 0 && (
             <span class="meta num">
               {some ? t("set.some", { n: ticked, total: file.edits.length }) : row.edits}
             </span>
@@ -239,6 +240,12 @@ function SetRowContent({ row, view }: { readonly row: SetRow; readonly view: Set
         </FileLabel>
       );
     }
+    case "left":
+      return (
+        <span class="clip" title={t("set.left.why")}>
+          {t("set.left", { n: row.file.left })}
+        </span>
+      );
     case "problem":
       return (
         <span class="clip">{t("set.problem", { reason: problemText(row.file.problem, row.file.name) })}</span>
