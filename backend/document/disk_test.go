@@ -583,10 +583,15 @@ func TestCompare_A9_BaseAfterARestart(t *testing.T) {
 	t.Parallel()
 	b := leave(t, "v1\n", "v1", "v1+x")
 	b.file("n.md", "v2\n")
-	id := b.restore(b.drafts()[0].ID).ID
+	i := b.restore(b.drafts()[0].ID)
+	id := i.ID
+	if i.Disk != DiskChanged {
+		t.Errorf("restored as %q", i.Disk)
+	}
 	_, err := b.Save(t.Context(), b.request(id))
 	wantCode(t, "save", err, fault.ChangedOnDisk)
 	b.wantDisk("n.md", "v2\n")
+	b.wantTold("said already", b.check(), "")
 	c, err := b.Compare(t.Context(), b.page, id)
 	if err != nil {
 		t.Fatal(err)

@@ -215,10 +215,20 @@ func New(cfg Config) (*Set, error) {
 func (s *Set) Close(ctx context.Context) error {
 	err := s.FlushDrafts(ctx)
 	s.cancel()
-	s.keepers.Wait()
-	s.watching.Wait()
-	s.history.later.Wait()
-	return err
+	var all sync.WaitGroup
+	ended := make(chan struct{})
+	all.Go(func() {
+		defer close(ended)
+		s.keepers.Wait()
+		s.watching.Wait()
+		s.history.later.Wait()
+	})
+	select {
+	case <-ended:
+		return err
+	case <-ctx.Done():
+		return errors.Join(err, cancelled(ctx.Err()))
+	}
 }
 
 // unreachable reports whether no file stands at path, as far as it may be

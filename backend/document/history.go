@@ -275,11 +275,28 @@ func (h *history) keep(ctx context.Context, of subject, c content, reason Reason
 	if err := h.putHead(key, m.id, hd); err != nil {
 		return err
 	}
+	if len(s.marks) == 0 {
+		h.syncNew()
+	}
 	s.marks = append(s.marks, m)
 	if h.known != nil {
 		h.known[key] = origin{path: of.path, hash: c.hash, id: of.id}
 	}
 	return h.trim(key, s)
+}
+
+// syncNew makes a new folder of versions durable, and the history's own. What
+// is in them is so already, and a failure costs no more than a version.
+func (h *history) syncNew() {
+	for _, path := range []string{h.dir, filepath.Dir(h.dir)} {
+		dir, err := h.calls.OpenDir(path)
+		if err == nil {
+			err = errors.Join(dir.Sync(), dir.Close())
+		}
+		if err != nil {
+			h.log.Debug("folder not synced", slog.String("code", string(fault.StoreFailed)))
+		}
+	}
 }
 
 // ensure keeps a version unless some version has its bytes.

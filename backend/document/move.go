@@ -61,6 +61,19 @@ func (s *Set) Move(ctx context.Context, from, to string, do func() error) error 
 	return nil
 }
 
+// Paths returns the paths of the open documents that have one; never nil.
+func (s *Set) Paths() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	paths := make([]string, 0, len(s.docs))
+	for _, d := range s.docs {
+		if d.path != "" {
+			paths = append(paths, d.path)
+		}
+	}
+	return paths
+}
+
 // hold takes the turns of the documents at or below path, also after an error.
 func (s *Set) hold(ctx context.Context, path string) (held []*doc, err error) {
 	s.mu.Lock()

@@ -192,12 +192,14 @@ func (s *Set) RestoreDraft(ctx context.Context, page int64, id string) (Info, er
 	if err != nil {
 		// Gone or out of reach: the text comes back all the same, and saving
 		// it says what is wrong.
+		s.standing(&st)
 		if err := s.noneOpenAt(st.path); err != nil {
 			return Info{}, err
 		}
 		return s.reopen(id, st), nil
 	}
 	st.base.learn(f)
+	s.standing(&st)
 	open, err := s.holding(f)
 	if err != nil {
 		return Info{}, err
@@ -220,6 +222,19 @@ func (b *baseline) learn(f workspace.File) {
 		return
 	}
 	*b = baseline{stat: stat, seenAt: at, id: identityOf(f, stat), format: format, lines: lines}
+}
+
+// standing notes how the file of a draft stands to its baseline, so that the
+// document says so from the start.
+func (s *Set) standing(st *state) {
+	g, err := s.see(st.path, st.base)
+	if err != nil {
+		return // out of reach
+	}
+	st.disk, st.diskHash = g.state, ""
+	if g.state == DiskChanged {
+		st.diskHash = g.stat.Hash
+	}
 }
 
 // recall reads the text of a draft's baseline from the history, where it was
