@@ -85,7 +85,10 @@ func New(cfg Config) (*Backend, error) {
 	keys := credential.New(credential.Config{KeysFile: cfg.Home.Keys(), PlainFile: cfg.Home.Credentials(), Ring: cfg.Ring})
 	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, recoveryDir: cfg.Home.Recovery(), emitter: emitter}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.closing = &closing{end: cfg.Quit}
+	b.closing = &closing{end: func() {
+		cfg.Log.Warn("page takes no note of the question to close, ending")
+		cfg.Quit()
+	}}
 	b.host, err = host.New(host.Config{
 		Home: cfg.Home.Dir, Logger: cfg.Log,
 		Credential: func(ctx context.Context, ref string) (string, error) { return Key(ctx, store, keys, ref) },
