@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { makeSandbox } from "../lib/processes.mjs";
+import { makeSandbox, run } from "../lib/processes.mjs";
 import { openWindow } from "../lib/window.mjs";
 
 let sandbox;
@@ -38,6 +38,13 @@ test("an item of the menu bar runs its command in the page", async () => {
   assert.equal(await window.evaluate("document.querySelector('.palette input').placeholder"), "输入命令");
   await window.keys("Escape");
   await window.until("no palette", `!(${palette})`);
+});
+
+test("the dialog to save has a title, in the page's words", async () => {
+  await window.keys("ctrl+shift+s");
+  await run("xdotool", ["search", "--sync", "--onlyvisible", "--name", "^另存为$"], { env: window.env });
+  await window.keys("Escape");
+  await window.focus();
 });
 
 test("a key that the menu shows works once, in the page", async () => {

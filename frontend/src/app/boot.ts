@@ -320,6 +320,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
         }
         await documents.show(m.payload.document);
         settingsTab.front.value = false;
+        documents.view.focus();
       }),
     "draft.found": (m) => documents.offer(m.payload.draft),
     "workspace.opened": (m) => {
