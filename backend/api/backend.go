@@ -53,6 +53,8 @@ type Backend struct {
 	index   *search.Index
 	sets    *reviewed.Manager
 	closing *closing
+	// watcher follows the open folder and files.
+	watcher *workspace.Watcher
 	// sessions opens what was named or stored; stored is its file.
 	sessions *sessions
 	stored   *settings.Sessions
@@ -102,16 +104,18 @@ func New(cfg Config) (*Backend, error) {
 	by := gestures{dialogs: cfg.Dialogs, granter: grants}
 	b.stored = settings.OpenSessions(settings.SessionConfig{Home: cfg.Home, Log: cfg.Log})
 	b.sessions = newSessions(set, grants, by, b.stored, b.emitter, cfg.Log)
-	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, closing: b.closing, sessions: b.sessions, attached: sync.OnceFunc(func() { b.wg.Go(b.sweep) }), log: cfg.Log}
-	b.search, b.index = b.newSearch(), b.newIndex()
+	b.documents = &Documents{set: set, gestures: by, emitter: b.emitter, ctx: ctx, quit: cfg.Quit, closing: b.closing, sessions: b.sessions, attached: sync.OnceFunc(b.usable), log: cfg.Log}
+	b.search, b.index, b.watcher = b.newSearch(), b.newIndex(), b.newWatcher()
+	b.setAside()
+	b.sessions.aim = b.aim
 	if b.sets, err = b.newSets(cfg.Home); err != nil {
 		return nil, err
 	}
 	b.sessions.entered = b.recoverSets
-	b.workspace = &Workspace{search: b.search, index: b.index, sets: b.sets, set: set, grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
+	b.workspace = &Workspace{watcher: b.watcher, changed: b.changed, move: b.move, search: b.search, index: b.index, sets: b.sets, set: set, grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
 	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
-		store: store, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
+		store: store, aside: b.setAside, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
 		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,
 	}
 	return b, nil
@@ -130,6 +134,13 @@ func (b *Backend) onEvent(e core.Event) {
 func (b *Backend) resync() {
 	b.emitter.Gap()
 	b.emitter.Emit("runner.changed", runnerStateOf(b.host.Runner()))
+}
+
+// usable begins what waits for a window that can be used (F11).
+func (b *Backend) usable() {
+	b.wg.Go(b.sweep)
+	b.wg.Go(func() { b.watcher.Run(b.ctx) })
+	b.aim()
 }
 
 // sweep clears up behind a program that died while saving. It reads the files

@@ -35,6 +35,9 @@ type sessions struct {
 	store    *settings.Sessions
 	emitter  *Emitter
 	log      *slog.Logger
+	// aim is called when something may have been opened or closed. It does not
+	// wait.
+	aim func()
 	// entered is called when a folder is open, before its documents are.
 	entered func(context.Context)
 	// last is the session of the start before; looping says that the starts
@@ -74,7 +77,7 @@ func newSessions(set *document.Set, grants *workspace.Grants, by gestures, store
 		set: set, grants: grants, gestures: by, store: store, emitter: emitter, log: log,
 		ready: make(chan struct{}), openings: make(chan func(context.Context), maxOpenings), changed: make(chan struct{}, 1),
 		views: map[string]DocumentView{}, hidden: map[string]bool{},
-		layout: Layout{Sidebar: true}, entered: func(context.Context) {}, paused: 1, // until the start is over
+		layout: Layout{Sidebar: true}, entered: func(context.Context) {}, aim: func() {}, paused: 1, // until the start is over
 	}
 	s.first = sync.OnceFunc(func() { close(s.ready) })
 	s.last, s.looping = store.Begin()
@@ -211,6 +214,7 @@ func (s *sessions) opened(path string) {
 
 // poke says that something about the session changed. It never blocks.
 func (s *sessions) poke() {
+	s.aim()
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -228,6 +232,7 @@ func (s *sessions) changeFolder(readme bool, gesture func() (string, error)) (st
 	if err != nil || path == "" {
 		return "", err
 	}
+	s.aim()
 	s.enqueue(func(ctx context.Context) { s.enter(ctx, before, path, readme) })
 	return path, nil
 }

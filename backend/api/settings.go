@@ -17,7 +17,9 @@ import (
 // Settings is the bound service of settings, providers and keys. A key can be
 // stored and deleted; no method returns one (K4).
 type Settings struct {
-	store   *settings.Store
+	store *settings.Store
+	// aside takes up which files and folders are set aside.
+	aside   func()
 	home    settings.Home
 	keys    *credential.Store
 	host    *host.Host
@@ -36,7 +38,13 @@ func (s *Settings) Get() (SettingsState, error) {
 
 // Update stores the person's choices.
 func (s *Settings) Update(next settings.Settings) (SettingsState, error) {
-	return s.changed("update settings", func(context.Context) error { return s.store.Update(next) })
+	return s.changed("update settings", func(context.Context) error {
+		if err := s.store.Update(next); err != nil {
+			return err
+		}
+		s.aside()
+		return nil
+	})
 }
 
 // SaveProvider adds a provider (an empty id) or changes one. An address on

@@ -43,7 +43,7 @@ func TestSettings_ChangesAreTold(t *testing.T) {
 	told(ask[SettingsState](w, "Settings.Update", next))
 	told(ask[SettingsState](w, "Settings.SaveProvider", p))
 	state := ask[SettingsState](w, "Settings.Get")
-	if got := state.Providers[1]; state.Settings != next || got.ID != "mine" || !got.NeedsKey || got.Problem != "" || got.URL == "" {
+	if got := state.Providers[1]; !cmp.Equal(state.Settings, next) || got.ID != "mine" || !got.NeedsKey || got.Problem != "" || got.URL == "" {
 		t.Errorf("state %+v", state)
 	}
 	next.Theme = "plaid"

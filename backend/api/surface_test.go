@@ -400,6 +400,13 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	call("Workspace.DropSet", set.ID)
 	call("Workspace.Recent")
 	call("Workspace.OpenRecent", dir)
+	call("Workspace.Create", CreateRequest{Folder: dir, Name: "made.md"})
+	call("Workspace.Move", MoveRequest{From: filepath.Join(dir, "made.md"), To: filepath.Join(dir, "moved.md")})
+	call("Workspace.Duplicate", filepath.Join(dir, "moved.md"))
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	call("Workspace.Trash", filepath.Join(dir, "moved.md"))
+	refuse(fault.NotFound, "Workspace.Reveal", filepath.Join(dir, "moved.md"))
+	call("Workspace.Refresh")
 	call("Workspace.ForgetRecent")
 	call("Documents.Quit", page, true)
 

@@ -38,7 +38,12 @@ type Workspace struct {
 	index     *search.Index
 	sets      *reviewed.Manager
 	set       *document.Set
-	log       *slog.Logger
+	watcher   *workspace.Watcher
+	// changed passes on what this program changed; it does not wait.
+	changed func(workspace.Changes)
+	// move moves a file or folder and all that follows it.
+	move func(ctx context.Context, from, to string) (workspace.Entry, error)
+	log  *slog.Logger
 }
 
 // Current returns the open folder; its path is empty when there is none.

@@ -168,6 +168,13 @@ func decodeField(s *Settings, key string, raw json.RawMessage) bool {
 		err = json.Unmarshal(raw, &s.TextSize)
 	case "provider":
 		err = json.Unmarshal(raw, &s.Provider)
+	case "showHidden":
+		err = json.Unmarshal(raw, &s.ShowHidden)
+	case "ignored":
+		// A slice of its own: the one before is the defaults'.
+		var names []string
+		err = json.Unmarshal(raw, &names)
+		s.Ignored = names
 	default:
 		err = errors.New("no such field")
 	}
@@ -176,7 +183,7 @@ func decodeField(s *Settings, key string, raw json.RawMessage) bool {
 
 // settingKeys are the JSON names of Settings in the order of a new file.
 func settingKeys() []string {
-	return []string{"theme", "language", "face", "textSize", "provider"}
+	return []string{"theme", "language", "face", "textSize", "provider", "showHidden", "ignored"}
 }
 
 func (s Settings) field(key string) any {
@@ -189,6 +196,10 @@ func (s Settings) field(key string) any {
 		return s.Face
 	case "textSize":
 		return s.TextSize
+	case "showHidden":
+		return s.ShowHidden
+	case "ignored":
+		return s.Ignored
 	default:
 		return s.Provider
 	}

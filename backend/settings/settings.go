@@ -9,12 +9,15 @@ package settings
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 
 	"galley/backend/fault"
+	"galley/backend/workspace"
 )
 
 // Settings are the person's choices. The zero value of a field is never a
-// valid choice, but for Provider; Default gives every default.
+// valid choice, but for Provider and ShowHidden; Default gives every default.
 type Settings struct {
 	// Theme is system, light, dark, sepia or contrast.
 	Theme string `json:"theme"`
@@ -26,17 +29,33 @@ type Settings struct {
 	TextSize int `json:"textSize"`
 	// Provider is the id of the provider that AI uses; "" before one is chosen.
 	Provider string `json:"provider"`
+	// ShowHidden shows files and folders whose name begins with a dot; else
+	// they are set aside, as those of Ignored are.
+	ShowHidden bool `json:"showHidden"`
+	// Ignored are the names of folders and files that the tree, the search and
+	// the quick opening set aside; never nil, at most MaxIgnored.
+	Ignored []string `json:"ignored"`
 }
 
 // Default returns every default.
 func Default() Settings {
-	return Settings{Theme: "system", Language: "system", Face: "sans", TextSize: 17}
+	return Settings{
+		Theme: "system", Language: "system", Face: "sans", TextSize: 17,
+		Ignored: workspace.DefaultIgnored(),
+	}
 }
 
 // The limits of Settings.TextSize.
 const (
 	MinTextSize = 13
 	MaxTextSize = 28
+)
+
+// The limits of Settings.Ignored: how many names, and how long each may be, in
+// bytes.
+const (
+	MaxIgnored     = 200
+	MaxIgnoredName = 255
 )
 
 // check returns the JSON name of the first field that is out of range, or "".
@@ -51,8 +70,22 @@ func (s Settings) check() string {
 		return "face"
 	case s.TextSize < MinTextSize || s.TextSize > MaxTextSize:
 		return "textSize"
+	case s.Ignored == nil || len(s.Ignored) > MaxIgnored || slices.ContainsFunc(s.Ignored, noName):
+		return "ignored"
 	}
 	return ""
+}
+
+// noName reports whether s can be no name of a file or folder.
+func noName(s string) bool {
+	return s == "" || s == "." || s == ".." || len(s) > MaxIgnoredName || strings.ContainsAny(s, `/\`) ||
+		strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// clone returns a copy that shares nothing.
+func (s Settings) clone() Settings {
+	s.Ignored = slices.Clone(s.Ignored)
+	return s
 }
 
 // invalid is a fault that names the field at fault, never its value: what was

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -62,11 +63,11 @@ func (s *Store) Reload() error {
 	return err
 }
 
-// Get returns the settings.
+// Get returns the settings; they are the caller's.
 func (s *Store) Get() Settings {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.said.settings
+	return s.said.settings.clone()
 }
 
 // Providers returns the providers that can be used, the mock first. The slice
@@ -119,7 +120,7 @@ func (s *Store) Update(next Settings) error {
 		}
 		var err error
 		for _, key := range settingKeys() {
-			if next.field(key) == was.field(key) {
+			if reflect.DeepEqual(next.field(key), was.field(key)) {
 				continue
 			}
 			if o, err = o.set(key, next.field(key)); err != nil {

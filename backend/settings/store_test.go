@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -58,7 +59,7 @@ func openAI() settings.Provider {
 func TestLoad_NothingThere(t *testing.T) {
 	h := home(t, "")
 	s := load(t, h)
-	if got := s.Get(); got != settings.Default() {
+	if got := s.Get(); !reflect.DeepEqual(got, settings.Default()) {
 		t.Errorf("got %+v", got)
 	}
 	if got := s.Providers(); len(got) != 1 || got[0] != (settings.Provider{ID: "mock", Name: "Mock", Kind: "mock", Model: "mock-1"}) {
@@ -89,6 +90,19 @@ func TestStore_WritesWhatAPersonCanRead(t *testing.T) {
   "face": "sans",
   "textSize": 20,
   "provider": "openai",
+  "showHidden": false,
+  "ignored": [
+    ".git",
+    ".hg",
+    ".svn",
+    "node_modules",
+    "bower_components",
+    "__pycache__",
+    "$RECYCLE.BIN",
+    "System Volume Information",
+    "Thumbs.db",
+    "desktop.ini"
+  ],
   "providers": [
     {
       "id": "openai",
@@ -108,7 +122,7 @@ func TestStore_WritesWhatAPersonCanRead(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	again := load(t, h)
-	if again.Get() != next {
+	if !reflect.DeepEqual(again.Get(), next) {
 		t.Errorf("read back: %+v", again.Get())
 	}
 	if got, ok := again.Provider("openai"); !ok || got != p {
@@ -195,7 +209,7 @@ func TestLoad_NoFileButAFolder(t *testing.T) {
 	h := home(t, "")
 	must(t, os.Mkdir(h.Settings(), 0o755))
 	s, err := settings.Load(settings.Config{Home: h})
-	if err == nil || s.Get() != settings.Default() || len(s.Problems()) != 1 {
+	if err == nil || !reflect.DeepEqual(s.Get(), settings.Default()) || len(s.Problems()) != 1 {
 		t.Errorf("%v, %+v, %v", err, s.Get(), s.Problems())
 	}
 }
@@ -221,7 +235,7 @@ func TestLoad_ABadValueVoidsOnlyItself(t *testing.T) {
 	s := load(t, h)
 	want := settings.Default()
 	want.Face = "mono"
-	if got := s.Get(); got != want {
+	if got := s.Get(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
 	problems := []string{
@@ -278,8 +292,9 @@ func TestStore_KeepsWhatWasEditedMeanwhile(t *testing.T) {
 	next := s.Get()
 	next.Language = "zh"
 	must(t, s.Update(next))
-	want := settings.Settings{Theme: "sepia", Language: "zh", Face: "sans", TextSize: 14}
-	if got := s.Get(); got != want {
+	want := settings.Default()
+	want.Theme, want.Language, want.TextSize = "sepia", "zh", 14
+	if got := s.Get(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
 	if text := content(t, h.Settings()); !strings.Contains(text, `"mine": 1`) {
@@ -301,6 +316,7 @@ func TestStore_UpdateRefuses(t *testing.T) {
 		"face":     func(x *settings.Settings) { x.Face = "comic" },
 		"textSize": func(x *settings.Settings) { x.TextSize = 29 },
 		"provider": func(x *settings.Settings) { x.Provider = "none" },
+		"ignored":  func(x *settings.Settings) { x.Ignored = []string{"a/b"} },
 	} {
 		next := s.Get()
 		change(&next)
@@ -309,7 +325,7 @@ func TestStore_UpdateRefuses(t *testing.T) {
 	small := s.Get()
 	small.TextSize = 12
 	wantInvalid(t, s.Update(small), "textSize")
-	if s.Get() != settings.Default() {
+	if !reflect.DeepEqual(s.Get(), settings.Default()) {
 		t.Errorf("got %+v", s.Get())
 	}
 	if _, err := os.Stat(h.Settings()); err == nil {
@@ -440,7 +456,7 @@ func TestStore_WriteThatFails(t *testing.T) {
 	if err := s.Update(next); err == nil {
 		t.Error("no error")
 	}
-	if s.Get() != settings.Default() {
+	if !reflect.DeepEqual(s.Get(), settings.Default()) {
 		t.Errorf("got %+v", s.Get())
 	}
 }
@@ -490,8 +506,35 @@ func FuzzLoad(f *testing.F) {
 		must(t, s.Update(next))
 		again, err := settings.Load(settings.Config{Home: h})
 		must(t, err)
-		if again.KeptAside() != "" || again.Get() != next {
+		if again.KeptAside() != "" || !reflect.DeepEqual(again.Get(), next) {
 			t.Errorf("after an update: %q, %+v, want %+v", again.KeptAside(), again.Get(), next)
 		}
 	})
+}
+
+// covers: F8 E10
+func TestStore_Ignored(t *testing.T) {
+	h := home(t, `{"showHidden":true,"ignored":["build","node_modules"]}`)
+	s := load(t, h)
+	if got := s.Get(); !got.ShowHidden || !reflect.DeepEqual(got.Ignored, []string{"build", "node_modules"}) {
+		t.Errorf("got %+v", got)
+	}
+	// What Get gives is the caller's.
+	s.Get().Ignored[0] = "changed"
+	next := s.Get()
+	next.Ignored = []string{}
+	must(t, s.Update(next))
+	if got := load(t, h).Get(); got.Ignored == nil || len(got.Ignored) != 0 || !got.ShowHidden {
+		t.Errorf("stored %+v", got)
+	}
+	for _, names := range [][]string{nil, {""}, {".."}, {`a\b`}, {"a\x00"}, {strings.Repeat("n", 256)}, make([]string, 201)} {
+		next.Ignored = names
+		wantInvalid(t, s.Update(next), "ignored")
+	}
+	for _, text := range []string{`{"ignored":"build"}`, `{"ignored":null}`, `{"ignored":["a/b"]}`, `{"ignored":[3]}`} {
+		s := load(t, home(t, text))
+		if got := s.Get(); !reflect.DeepEqual(got, settings.Default()) || !reflect.DeepEqual(s.Problems(), []string{"ignored"}) {
+			t.Errorf("%s: %+v, %v", text, got, s.Problems())
+		}
+	}
 }

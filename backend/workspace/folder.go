@@ -29,6 +29,9 @@ type Entry struct {
 // Path is the absolute path, as it was asked for.
 func (f Folder) Path() string { return f.place.path }
 
+// Ignored is [Grants.Ignored].
+func (f Folder) Ignored(name string) bool { return f.ignored(name) }
+
 // open opens the folder for its names.
 func (f Folder) open() (dir Dir, err error) {
 	err = f.place.folder.within(func(d Dir) (err error) {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -68,13 +69,21 @@ func (a *aside) holds(name string) bool {
 
 // SetIgnored chooses what trees, searches and the watcher set aside from now
 // on: the entries with one of names, and the hidden ones, whose name begins
-// with a dot, unless showHidden.
-func (g *Grants) SetIgnored(showHidden bool, names []string) {
+// with a dot, unless showHidden. It reports whether that is another choice than
+// before.
+func (g *Grants) SetIgnored(showHidden bool, names []string) (changed bool) {
 	a := &aside{showHidden: showHidden, names: make(map[string]bool, len(names))}
 	for _, n := range names {
 		a.names[n] = true
 	}
-	g.aside.Store(a)
+	was := g.aside.Swap(a)
+	if was == nil {
+		was = &aside{names: map[string]bool{}}
+		for _, n := range DefaultIgnored() {
+			was.names[n] = true
+		}
+	}
+	return was.showHidden != showHidden || !maps.Equal(was.names, a.names)
 }
 
 // Ignored reports whether a tree, a search and the watcher set aside an entry

@@ -172,6 +172,24 @@ func (g *Grants) Move(ctx context.Context, from, to string) (Entry, error) {
 	return g.entry(dst.place.path, src.info.IsDir()), nil
 }
 
+// CheckMove returns the fault that Move would refuse from and to with before it
+// touches anything; nil when it would try.
+func (g *Grants) CheckMove(from, to string) error {
+	const op = "move"
+	src, err := g.standing(op, from)
+	if err != nil {
+		return err
+	}
+	defer letGo(src.dir)
+	dst, err := g.twig(op, to)
+	if err != nil {
+		return err
+	}
+	defer letGo(dst.dir)
+	_, err = g.wayOf(op, src, dst)
+	return err
+}
+
 // way is where a move leads.
 type way struct {
 	// from and to are the paths as they were asked for; realFrom and realTo

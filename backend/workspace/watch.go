@@ -80,6 +80,8 @@ type Watcher struct {
 	mu             sync.Mutex
 	target         target
 	refresh, again bool
+	// over is closed when Run ends; nil before it begins.
+	over chan struct{}
 }
 
 // target is what is to be watched.
@@ -148,27 +150,37 @@ func (w *Watcher) poke() {
 }
 
 // Hold lets go of a folder and all below until release is called: Windows moves
-// no folder in which another one is watched. It waits until ctx ends.
+// no folder in which another one is watched. It does nothing while nothing is
+// watched, and waits until ctx ends.
 func (w *Watcher) Hold(ctx context.Context, path string) (release func()) {
-	h := hold{path: path, done: make(chan struct{})}
+	w.ask(ctx, hold{path: path})
+	return func() { w.ask(context.WithoutCancel(ctx), hold{path: path, release: true}) }
+}
+
+func (w *Watcher) ask(ctx context.Context, h hold) {
+	w.mu.Lock()
+	over := w.over
+	w.mu.Unlock()
+	if over == nil {
+		return
+	}
+	h.done = make(chan struct{})
 	select {
 	case w.held <- h:
 		<-h.done
+	case <-over:
 	case <-ctx.Done():
-		return func() {}
-	}
-	return func() {
-		h := hold{path: path, release: true, done: make(chan struct{})}
-		select {
-		case w.held <- h:
-			<-h.done
-		case <-ctx.Done():
-		}
 	}
 }
 
-// Run watches until ctx ends, and waits for an OnChange under way.
+// Run watches until ctx ends, and waits for an OnChange under way. It may be
+// called once.
 func (w *Watcher) Run(ctx context.Context) {
+	over := make(chan struct{})
+	w.mu.Lock()
+	w.over = over
+	w.mu.Unlock()
+	defer close(over)
 	defer func() {
 		if p := recover(); p != nil {
 			w.cfg.Log.Error("watcher ended", "err", fmt.Sprintf("panic: %v", p), "stack", string(debug.Stack()))

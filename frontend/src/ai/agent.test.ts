@@ -22,7 +22,15 @@ const provider = (change: Partial<ProviderState>): ProviderState => ({
 });
 
 const settingsWith = (chosen: string, ...providers: ProviderState[]): SettingsState => ({
-  settings: { theme: "light", language: "en", face: "sans", textSize: 17, provider: chosen },
+  settings: {
+    theme: "light",
+    language: "en",
+    face: "sans",
+    textSize: 17,
+    provider: chosen,
+    showHidden: false,
+    ignored: [],
+  },
   providers,
   problems: [],
   file: "",

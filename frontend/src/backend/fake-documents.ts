@@ -391,6 +391,9 @@ export function createFakeDocuments(config: Config): FakeDocuments {
         more: Math.max(0, entries.length - largestListing),
       };
     },
+    Refresh: async () => {
+      config.emit("workspace.changed", { folders: [], all: true, gone: false });
+    },
     OpenLink: async (url) => {
       if (!/^(https?|mailto):/i.test(url)) {
         throw new BackendError("invalid_input");

@@ -48,6 +48,8 @@ export function createFakeSettings(config: Config): FakeSettings {
     face: "sans",
     textSize: 17,
     provider: "",
+    showHidden: false,
+    ignored: [".git", "node_modules"],
     ...config.settings,
   };
   let providers = [...config.providers];

@@ -651,6 +651,8 @@ export interface Settings {
   readonly face: string;
   readonly textSize: number;
   readonly provider: string;
+  readonly showHidden: boolean;
+  readonly ignored: readonly string[];
 }
 
 export interface SettingsState {
@@ -783,6 +785,7 @@ export interface WorkspaceService {
   PreviewReplace(a1: ReplaceRequest): Promise<ReviewedSet>;
   QuickOpen(a1: QuickOpenRequest): Promise<QuickOpenResult>;
   Recent(): Promise<Recent>;
+  Refresh(): Promise<void>;
   Reveal(a1: string): Promise<void>;
   Search(a1: SearchRequest): Promise<void>;
   Trash(a1: string): Promise<void>;

@@ -129,7 +129,15 @@ export function createSettings(backend: Backend): SettingsStore {
 }
 
 const emptySettings: SettingsState = {
-  settings: { theme: "system", language: "system", face: "sans", textSize: 17, provider: "" },
+  settings: {
+    theme: "system",
+    language: "system",
+    face: "sans",
+    textSize: 17,
+    provider: "",
+    showHidden: false,
+    ignored: [],
+  },
   providers: [],
   problems: [],
   file: "",

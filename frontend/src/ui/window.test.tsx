@@ -463,7 +463,15 @@ describe("Window", () => {
 describe("applyLook", () => {
   it("puts theme, language, system, face and size on the page", () => {
     const root = document.createElement("html");
-    const settings = { theme: "system", language: "system", face: "serif", textSize: 20, provider: "" };
+    const settings = {
+      theme: "system",
+      language: "system",
+      face: "serif",
+      textSize: 20,
+      provider: "",
+      showHidden: false,
+      ignored: [],
+    };
     const state = {
       settings,
       providers: [],
