@@ -64,7 +64,7 @@ export function NothingOpen({ board }: { readonly board: CommandBoard }) {
   return (
     <div class="nothing">
       <div class="empty">
-        <b>{t("start.nothingOpen.title")}</b>
+        <h1>{t("start.nothingOpen.title")}</h1>
         <span>{t("start.nothingOpen.text")}</span>
         <button type="button" class="btn" onClick={() => board.run("file.new")}>
           {t("start.newDocument")}
