@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -463,20 +464,20 @@ func TestSession_OlderPageReportsNothing(t *testing.T) {
 // covers: F6
 func TestClosing_APageThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ends := 0
-		c := closing{end: func() { ends++ }}
+		var ends atomic.Int32
+		c := closing{end: func() { ends.Add(1) }}
 		c.asked()
 		time.Sleep(closeWait / 2)
 		c.asked() // asking again gives no more time
 		time.Sleep(closeWait/2 - time.Nanosecond)
 		synctest.Wait()
-		if ends != 0 {
+		if ends.Load() != 0 {
 			t.Error("ended too early")
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if ends != 1 {
-			t.Errorf("ended %d times", ends)
+		if ends.Load() != 1 {
+			t.Errorf("ended %d times", ends.Load())
 		}
 
 		c.heard() // it ended; the next question is another
@@ -484,13 +485,13 @@ func TestClosing_APageThatHangs(t *testing.T) {
 		c.heard()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if ends != 1 {
+		if ends.Load() != 1 {
 			t.Error("ended while the person thinks")
 		}
 		c.asked()
 		time.Sleep(closeWait)
 		synctest.Wait()
-		if ends != 2 {
+		if ends.Load() != 2 {
 			t.Error("a page that hangs at the second question holds the window")
 		}
 	})
