@@ -95,10 +95,10 @@ func newRig(root string, calls workspace.Calls) (*rig, error) {
 	r.m, err = New(Config{
 		Grants: r.grants, Documents: r.docs, Home: home, Log: log, Calls: calls, Find: engine.Run,
 		Move: func(ctx context.Context, from, to string) error {
-			if _, err := r.grants.Move(ctx, from, to); err != nil {
+			return r.docs.Move(ctx, from, to, func() error {
+				_, err := r.grants.Move(ctx, from, to)
 				return err
-			}
-			return r.docs.Moved(ctx, from, to)
+			})
 		},
 	})
 	return r, err

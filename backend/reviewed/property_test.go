@@ -361,7 +361,7 @@ func (k *maker) encodings() map[string]encoded {
 //
 // covers: F8
 func TestPlanMove_EveryLinkStays(t *testing.T) {
-	const rounds = 300
+	const rounds = 150
 	edits, followed, left, moved := 0, 0, 0, 0
 	for seed := range uint64(rounds) {
 		k := &maker{r: rand.New(rand.NewPCG(seed, 3))}
