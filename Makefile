@@ -12,7 +12,7 @@ export CGO_ENABLED ?= 1
 export NO_COLOR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files bench bench-start bench-save bench-open fuzz fmt lint screenshots deps deps-test clean
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files bench bench-start bench-save bench-search bench-open fuzz fmt lint screenshots deps deps-test clean
 
 ## help: list the targets
 help:
@@ -109,7 +109,7 @@ fuzz:
 	@build/fuzz
 
 ## bench: all benchmarks, one line a figure
-bench: bench-start
+bench: bench-start bench-search
 	$(GO) test -run '^$$' -bench . -benchtime 200ms ./backend/...
 
 ## bench-start: binary and bundle size, start to usable window, memory
@@ -120,6 +120,11 @@ bench-start: $(OUT)/galley-e2e $(OUT)/galley
 bench-save:
 	$(GO) run ./backend/bench/save
 	@if [ -n "$(KILLS)" ]; then set -o pipefail; KILLS=$(KILLS) $(GO) test -count=1 -timeout 60m -v -run KilledRounds ./backend/workspace | grep -vE '^(===|PASS)'; fi
+
+## bench-search: the search over 20,000 files beside ripgrep's
+bench-search:
+	@build/deps bench
+	$(GO) run ./backend/bench/search
 
 ## bench-open: open to first paint of large documents, beside Monaco
 bench-open: deps-test $(OUT)/galley-dev $(OUT)/galley-e2e frontend/bench/node_modules

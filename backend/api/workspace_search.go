@@ -104,7 +104,7 @@ func searchFilesOf(files []search.File) []SearchFile {
 	for _, f := range files {
 		hits := make([]SearchHit, 0, len(f.Hits))
 		for _, h := range f.Hits {
-			hits = append(hits, SearchHit{From: h.From, To: h.To, Line: h.Line, Before: h.Before, Match: h.Text, After: h.After})
+			hits = append(hits, SearchHit{From: h.From, To: h.To, Line: h.Line, Before: h.Before(), Match: h.Text(), After: h.After()})
 		}
 		out = append(out, SearchFile{Path: f.Path, Name: f.Name, Unsaved: f.Unsaved, Hits: hits, More: f.More})
 	}

@@ -138,6 +138,30 @@ func want[T any](t testing.TB, what string, want, got T) {
 	}
 }
 
+// toldFile and toldHit are a File and a Hit in plain view.
+type toldFile struct {
+	Path, Name string
+	Hits       []toldHit
+}
+
+type toldHit struct {
+	Match
+	Line                int
+	Before, Text, After string
+}
+
+func toldOf(files []File) []toldFile {
+	var out []toldFile
+	for _, f := range files {
+		told := toldFile{Path: f.Path, Name: f.Name}
+		for _, h := range f.Hits {
+			told.Hits = append(told.Hits, toldHit{h.Match, h.Line, h.Before(), h.Text(), h.After()})
+		}
+		out = append(out, told)
+	}
+	return out
+}
+
 func TestRun_TellsWhereHitsAre(t *testing.T) {
 	b := newBench(t, map[string]string{
 		"Notes/b10.md": "one\r\ntwo Tea three\r\ntea",
@@ -146,18 +170,18 @@ func TestRun_TellsWhereHitsAre(t *testing.T) {
 		"z.md":         string(text.Encode(text.Format{Encoding: text.UTF16BE, BOM: true}, linesOf(t, "x\ny 😀 TEA"))),
 	}, nil)
 	files, s := b.run(Query{Text: "tea"})
-	want(t, "files", []File{
-		{Path: filepath.Join(b.dir, "Notes/b9.md"), Name: "Notes/b9.md", Hits: []Hit{
+	want(t, "files", []toldFile{
+		{Path: filepath.Join(b.dir, "Notes/b9.md"), Name: "Notes/b9.md", Hits: []toldHit{
 			{Match: Match{2, 5}, Line: 1, Before: "茶 ", Text: "tea", After: " 😀tea"},
 			{Match: Match{8, 11}, Line: 1, Before: "茶 tea 😀", Text: "tea"},
 			{Match: Match{12, 15}, Line: 2, Text: "tea"},
 		}},
-		{Path: filepath.Join(b.dir, "Notes/b10.md"), Name: "Notes/b10.md", Hits: []Hit{
+		{Path: filepath.Join(b.dir, "Notes/b10.md"), Name: "Notes/b10.md", Hits: []toldHit{
 			{Match: Match{8, 11}, Line: 2, Before: "two ", Text: "Tea", After: " three"},
 			{Match: Match{18, 21}, Line: 3, Text: "tea"},
 		}},
-		{Path: filepath.Join(b.dir, "z.md"), Name: "z.md", Hits: []Hit{{Match: Match{7, 10}, Line: 2, Before: "y 😀 ", Text: "TEA"}}},
-	}, files)
+		{Path: filepath.Join(b.dir, "z.md"), Name: "z.md", Hits: []toldHit{{Match: Match{7, 10}, Line: 2, Before: "y 😀 ", Text: "TEA"}}},
+	}, toldOf(files))
 	want(t, "summary", Summary{Searched: 4, Files: 3, Hits: 6}, s)
 }
 
@@ -198,7 +222,7 @@ func TestHit_StringsAreCut(t *testing.T) {
 				t.Fatalf("%d files", len(files))
 			}
 			h := files[0].Hits[0]
-			want(t, "strings", []string{c.before, c.hit, c.behind}, []string{h.Before, h.Text, h.After})
+			want(t, "strings", []string{c.before, c.hit, c.behind}, []string{h.Before(), h.Text(), h.After()})
 		})
 	}
 }

@@ -10,16 +10,28 @@ import (
 	"galley/backend/text"
 )
 
-// Hit is one place that fits.
+// Hit is one place that fits. A search makes many of them, so it holds one
+// string: the cut line, with the match in the middle.
 type Hit struct {
 	Match
 	// Line is the number of the line it begins in, from 1.
 	Line int
-	// Before, Text and After are its line, cut to 120 UTF-16 units each: what
-	// lies before it, the match up to the end of its first line, and what lies
-	// after it on its last line. Text goes without After where it was cut.
-	Before, Text, After string
+	// told is Before, Text and After; start and end bound Text in it.
+	told       string
+	start, end int32
 }
+
+// Before returns what lies before the match on its line, cut to 120 UTF-16
+// units.
+func (h Hit) Before() string { return h.told[:h.start] }
+
+// Text returns the match up to the end of its first line, cut to 120 UTF-16
+// units.
+func (h Hit) Text() string { return h.told[h.start:h.end] }
+
+// After returns what lies after the match on its last line, cut to 120 UTF-16
+// units.
+func (h Hit) After() string { return h.told[h.end:] }
 
 // hitWidth is how long each string of a hit is at most, in UTF-16 units.
 const hitWidth = 120
@@ -53,9 +65,11 @@ type reading struct {
 	scanner *scanner
 	tree    *tree
 	limits  Limits
-	// raw is for a file as it lies on disk, lf for its text, found for its hits.
+	// raw is for a file as it lies on disk, lf for its text.
 	raw, lf []byte
-	found   []Hit
+	// room is where the next hits go: those of several files lie in one piece
+	// of memory.
+	room []Hit
 }
 
 // file searches one file. The result has no hits when there are none.
@@ -130,20 +144,27 @@ func hasUTF16BOM(b []byte) bool {
 // hits searches a text.
 func (r *reading) hits(b []byte) File {
 	f := File{}
-	r.found = r.found[:0]
+	hits := r.room[:0]
 	h := newHitter(b)
 	r.scanner.each(b, func(start, end int) bool {
-		if limit := r.limits.HitsPerFile; limit >= 0 && len(r.found) >= limit {
+		if limit := r.limits.HitsPerFile; limit >= 0 && len(hits) >= limit {
 			f.More++
 			return f.More%1024 != 0 || r.ctx.Err() == nil
 		}
-		r.found = append(r.found, h.hit(start, end))
-		return len(r.found)%1024 != 0 || r.ctx.Err() == nil
+		if len(hits) == cap(hits) {
+			hits = append(make([]Hit, 0, max(roomSize, 2*len(hits))), hits...)
+		}
+		hits = append(hits, h.hit(start, end))
+		return len(hits)%1024 != 0 || r.ctx.Err() == nil
 	})
-	if len(r.found)+f.More > 0 {
-		f.Hits = append(make([]Hit, 0, len(r.found)), r.found...)
+	if len(hits)+f.More > 0 {
+		f.Hits = hits[:len(hits):len(hits)]
 	}
+	r.room = hits[len(hits):cap(hits)]
 	return f
 }
+
+// roomSize is how many hits are made room for at a time.
+const roomSize = 200
 
 func pathOf(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }

@@ -118,39 +118,73 @@ func simple(r rune) bool {
 type hitter struct {
 	b []byte
 	positions
-	// first and last bound the line of the last hit, whole is it where it was
-	// short, and plain says that it is ASCII.
-	first, last int
-	whole       string
-	plain       bool
+	// first and last bound the line of the last hit, and plain says that it is
+	// ASCII. lines counts those with hits.
+	first, last, lines int
+	plain              bool
+	// whole is a part of b, from wholeFrom to wholeTo, whose hits share one
+	// string: a line, or all of a text with hits on many.
+	whole              string
+	wholeFrom, wholeTo int
 }
 
-// maxWhole is how long a line may be for its hits to share one string, in bytes.
-const maxWhole = 2 << 10
+const (
+	// maxWhole is how long a line may be for its hits to share a string, in
+	// bytes, and maxAll a text with hits on manyLines.
+	maxWhole  = 2 << 10
+	maxAll    = 64 << 10
+	manyLines = 8
+)
 
 func newHitter(b []byte) *hitter {
 	return &hitter{b: b, positions: positions{b: b, line: 1}, last: -1}
 }
 
+// along is at for an offset on the line of the last hit.
+func (h *hitter) along(offset int) {
+	if h.plain {
+		h.pos += offset - h.offset
+	} else {
+		h.pos += units(h.b[h.offset:offset])
+	}
+	h.offset = offset
+}
+
 // hit describes the match b[start:end]. Offsets must not go back.
 func (h *hitter) hit(start, end int) Hit {
 	out := Hit{}
-	out.From, out.Line = h.at(start), h.line
-	if start > h.last {
+	if start <= h.last {
+		h.along(start)
+		out.From, out.Line = h.pos, h.line
+	} else {
+		out.From, out.Line = h.at(start), h.line
 		h.first, h.last = h.lineStart, indexByte(h.b, start, '\n')
-		h.plain, h.whole = isASCII(h.b[h.first:h.last]), ""
-		if h.last-h.first <= maxWhole {
+		h.plain = isASCII(h.b[h.first:h.last])
+		h.lines++
+		switch {
+		case h.last <= h.wholeTo:
+		case h.lines >= manyLines && len(h.b) <= maxAll:
+			h.wholeFrom, h.wholeTo = h.first, len(h.b)
+			h.whole = string(h.b[h.first:])
+		case h.last-h.first <= maxWhole:
+			h.wholeFrom, h.wholeTo = h.first, h.last
 			h.whole = string(h.b[h.first:h.last])
 		}
 	}
 	first, last := h.first, h.last
-	out.To = h.at(end)
+	if end <= last {
+		h.along(end)
+		out.To = h.pos
+	} else {
+		out.To = h.at(end)
+	}
 	if end > last || out.To-out.From > hitWidth {
 		// On several lines, or longer than is told.
 		head := headOf(h.b, first, start, hitWidth)
 		cut := min(end, tailOf(h.b, start, last, hitWidth))
-		out.Before, out.Text = string(h.b[head:start]), string(h.b[start:cut])
-		out.After = string(h.b[end:tailOf(h.b, end, indexByte(h.b, end, '\n'), hitWidth)])
+		tail := tailOf(h.b, end, indexByte(h.b, end, '\n'), hitWidth)
+		out.told = string(h.b[head:cut]) + string(h.b[end:tail])
+		out.start, out.end = int32(start-head), int32(cut-head)
 		return out
 	}
 	var head, tail int
@@ -159,10 +193,11 @@ func (h *hitter) hit(start, end int) Hit {
 	} else {
 		head, tail = headOf(h.b, first, start, hitWidth), tailOf(h.b, end, last, hitWidth)
 	}
-	s, at := h.whole, first
-	if last-first > maxWhole {
-		s, at = string(h.b[head:tail]), head
+	if h.wholeFrom <= head && tail <= h.wholeTo {
+		out.told = h.whole[head-h.wholeFrom : tail-h.wholeFrom]
+	} else {
+		out.told = string(h.b[head:tail])
 	}
-	out.Before, out.Text, out.After = s[head-at:start-at], s[start-at:end-at], s[end-at:tail-at]
+	out.start, out.end = int32(start-head), int32(end-head)
 	return out
 }
