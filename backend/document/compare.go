@@ -151,6 +151,9 @@ func (s *Set) History(ctx context.Context, id string) (Versions, error) {
 	if err != nil || of.path == "" {
 		return out, err
 	}
+	if err := s.history.settle(ctx); err != nil {
+		return out, err
+	}
 	if err := s.history.turn.take(ctx); err != nil {
 		return out, err
 	}

@@ -332,32 +332,3 @@ func (s *Set) searchFor(ctx context.Context, folder string, depth int, left *int
 	}
 	return ""
 }
-
-// Moved makes the open documents at or below from, and their history, those of
-// to, where the program itself just moved a file or folder. Each is told as
-// [DiskMoved]. Faults: cancelled; those of the history, whose documents moved
-// all the same.
-func (s *Set) Moved(ctx context.Context, from, to string) error {
-	from, to = filepath.Clean(from), filepath.Clean(to)
-	s.mu.Lock()
-	docs := append([]*doc(nil), s.docs...)
-	s.mu.Unlock()
-	for _, d := range docs {
-		if err := d.turn.take(ctx); err != nil {
-			return err
-		}
-		s.mu.Lock()
-		path, ok := movedPath(d.path, from, to)
-		if ok = ok && d.path != ""; ok {
-			d.path = path
-			d.touch()
-		}
-		info := d.info(d.id)
-		s.mu.Unlock()
-		d.turn.release()
-		if ok {
-			s.onDisk(DiskChange{State: DiskMoved, Document: info, AtMs: s.now().UnixMilli()})
-		}
-	}
-	return s.history.moved(ctx, from, to)
-}

@@ -495,7 +495,7 @@ func TestCheck_WhileSaving(t *testing.T) {
 
 // Where the program itself moves a file or folder, documents and history go
 // along.
-func TestMoved_TakesDocumentsAndHistoryAlong(t *testing.T) {
+func TestMove_TakesDocumentsAndHistoryAlong(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.outside(os.MkdirAll(b.path("a/b"), 0o755))
@@ -505,7 +505,10 @@ func TestMoved_TakesDocumentsAndHistoryAlong(t *testing.T) {
 	b.replace(id, "1", "2")
 	b.save(id)
 	b.versions(id)
-	b.outside(os.Rename(b.path("a"), b.path("z")), b.Moved(t.Context(), b.path("a"), b.path("z")))
+	move := func(from, to string) {
+		b.outside(b.Move(t.Context(), from, to, func() error { return os.Rename(from, to) }))
+	}
+	move(b.path("a"), b.path("z"))
 	if got := b.told.take(); got != "moved" {
 		t.Errorf("told %q", got)
 	}
@@ -519,7 +522,7 @@ func TestMoved_TakesDocumentsAndHistoryAlong(t *testing.T) {
 	b.wantVersions(id, "saved 3\n", "saved 2\n", "opened 1\n")
 	// A second start knows it too, and a second move.
 	b = b.restart()
-	b.outside(os.Rename(b.path("z"), b.path("y")), b.Moved(t.Context(), b.path("z"), b.path("y")))
+	move(b.path("z"), b.path("y"))
 	b.wantVersions(b.open("y/b/n.md").ID, "saved 3\n", "saved 2\n", "opened 1\n")
 }
 

@@ -141,6 +141,10 @@ func TestReplay_TornAndForeignChanges(t *testing.T) {
 		return 0
 	}
 	for cut := range len(data) + 1 {
+		// At the ends of lines each byte counts, within them any.
+		if near := bytes.IndexByte(data[max(0, cut-2):min(len(data), cut+2)], '\n') >= 0; !near && cut%9 != 0 {
+			continue
+		}
 		whole := max(0, bytes.Count(data[:cut], []byte("\n"))-1)
 		if got := read(data[:cut]); got != whole {
 			t.Fatalf("cut at %d: text %d, want %d", cut, got, whole)

@@ -74,6 +74,10 @@ type history struct {
 
 	// later counts the versions that are being kept in the background.
 	later sync.WaitGroup
+	// mu guards newest, which is closed when the last version that was begun in
+	// the background is kept, and all before it; nil before the first.
+	mu     sync.Mutex
+	newest chan struct{}
 	// turn guards the folders and what follows; it may be held while files are
 	// read and written.
 	turn turn
@@ -320,11 +324,37 @@ func (h *history) ensure(ctx context.Context, of subject, c func() content, reas
 // nothing is lost when it cannot be kept, which is logged.
 func (h *history) keepLater(ctx context.Context, of subject, c func() content, reason Reason) {
 	at := h.now().UnixMilli()
+	done := make(chan struct{})
+	h.mu.Lock()
+	before := h.newest
+	h.newest = done
+	h.mu.Unlock()
 	h.later.Go(func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
 		if err := h.keep(context.WithoutCancel(ctx), of, c(), reason, at); err != nil {
 			h.log.Warn("version not kept", slog.String("code", string(fault.CodeOf(err))))
 		}
 	})
+}
+
+// settle waits for the versions whose keeping has begun in the background, so
+// that a list made after a save holds what was saved.
+func (h *history) settle(ctx context.Context) error {
+	h.mu.Lock()
+	newest := h.newest
+	h.mu.Unlock()
+	if newest == nil {
+		return nil
+	}
+	select {
+	case <-newest:
+		return nil
+	case <-ctx.Done():
+		return cancelled(ctx.Err())
+	}
 }
 
 func (h *history) put(path string, data []byte) error {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -63,6 +64,29 @@ func TestHistory_KeepsWhatWasSaved(t *testing.T) {
 }
 
 // Saving as a file that is there keeps that file's text.
+// A list made right after a save holds what was saved, although that is kept
+// in the background.
+//
+// covers: F6
+func TestHistory_ListsWhatWasJustSaved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("n.md", "0\n")
+	id := b.open("n.md").ID
+	for i := range 20 {
+		b.replace(id, strconv.Itoa(i), strconv.Itoa(i+1))
+		b.save(id)
+		kept, err := b.History(t.Context(), id)
+		if err != nil || len(kept.Versions) == 0 || kept.Versions[0].Reason != VersionSaved {
+			t.Fatalf("after save %d: %+v, %v", i+1, kept.Versions, err)
+		}
+		body, err := b.VersionText(t.Context(), id, kept.Versions[0].ID)
+		if want := strconv.Itoa(i+1) + "\n"; body != want || err != nil {
+			t.Fatalf("after save %d: got %q, %v", i+1, body, err)
+		}
+	}
+}
+
 func TestHistory_SaveAsKeepsWhatItReplaces(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
