@@ -30,10 +30,9 @@ after(async () => {
 
 /** Starts the program once more and waits for its end. */
 async function again(...args) {
-  const began = Date.now();
   const second = start(binary("galley-e2e"), args, { env: window.env, cwd: sandbox.work });
   const { code } = await second.exited;
-  return { code, ms: Date.now() - began, output: second.output };
+  return { code, output: second.output };
 }
 
 const inFront = (text) =>
@@ -46,9 +45,8 @@ test("a second start with a file opens a tab in the first window and ends with 0
   await inFront("the first");
   sandbox.write("sec ond.md", "the second\n");
   // Relative to where it was started.
-  const { code, ms, output } = await again("sec ond.md");
+  const { code, output } = await again("sec ond.md");
   assert.equal(code, 0, output);
-  assert.ok(ms < 3000, `${ms} ms`);
   await inFront("the second");
   assert.equal(window.galley.child.exitCode, null);
 });
@@ -80,10 +78,9 @@ test("a file that is not there is told and opens nothing", async () => {
 test("a window that hangs is told, and no second one opens", async () => {
   process.kill(window.galley.pid, "SIGSTOP");
   try {
-    const { code, ms, output } = await again("first.md");
+    const { code, output } = await again("first.md");
     assert.equal(code, 1);
     assert.match(output, /does not answer/);
-    assert.ok(ms < 8000, `${ms} ms`);
   } finally {
     process.kill(window.galley.pid, "SIGCONT");
   }
