@@ -361,3 +361,89 @@ func changeReadOnly(args []string) error {
 	fmt.Print(fault.CodeOf(err))
 	return nil
 }
+
+// What is written to, or added, while it is copied to another device stays
+// where it is, and nothing comes to be at the new place.
+//
+// covers: F8
+func TestMove_ChangedWhileCopied(t *testing.T) {
+	for name, change := range map[string]func(root string) error{
+		"written": func(root string) error { return os.WriteFile(root+"/w/s/a.md", []byte("newer"), 0o644) },
+		"added":   func(root string) error { return os.WriteFile(root+"/w/s/new.md", []byte("new"), 0o644) },
+		"removed": func(root string) error { return os.Remove(root + "/w/s/a.md") },
+		"taken":   func(root string) error { return os.WriteFile(root+"/far/s", []byte("theirs"), 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := deed{files: map[string]string{"w/s/a.md": "a", "w/s/t/b.md": "b"}, from: "w/s", twice: true}
+			at := d.ground(t)
+			synced := 0
+			calls := &spyCalls{Calls: workspace.OSCalls()}
+			g := workspace.NewGrantsOn(spyTree{calls})
+			defer g.Close()
+			for _, folder := range []string{"/w", "/far"} {
+				_, err := g.GrantFolder(at.root + folder)
+				must(t, err)
+			}
+			calls.beforeSync = func() {
+				// Both files have been read by then.
+				if synced++; synced == 2 {
+					must(t, change(at.root))
+				}
+			}
+			_, err := g.Move(t.Context(), at.root+"/w/s", at.root+"/far/s")
+			want, left := fault.ChangedOnDisk, 0
+			if name == "taken" {
+				want, left = fault.Exists, 1
+			}
+			wantCode(t, err, want)
+			if got := names(t, at.far); len(got) != left {
+				t.Errorf("at the new place: %v", got)
+			}
+			got := below(t, at.root, "w/s")
+			must(t, os.RemoveAll(at.root+"/w"))
+			must(t, os.MkdirAll(at.root+"/w", 0o755))
+			for p, content := range at.whole {
+				switch {
+				case name == "written" && p == "a.md":
+					content = "newer"
+				case name == "removed" && p == "a.md":
+					continue
+				}
+				if got[p] != content {
+					t.Errorf("%s holds %q", p, got[p])
+				}
+			}
+			if name == "added" && got["new.md"] != "new" {
+				t.Error("what was added is lost")
+			}
+		})
+	}
+}
+
+// spyTree is spyCalls for moves between folders.
+type spyTree struct{ *spyCalls }
+
+func (s spyTree) OpenDir(path string) (workspace.Dir, error) {
+	d, err := s.Calls.OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	return spyFolder{spyDir{d, s.spyCalls}}, nil
+}
+
+type spyFolder struct{ spyDir }
+
+func (d spyFolder) OpenDir(name string) (workspace.Dir, error) {
+	in, err := d.Dir.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return spyFolder{spyDir{in, d.s}}, nil
+}
+
+func (d spyFolder) Move(from string, to workspace.Dir, name string) error {
+	if other, ok := to.(spyFolder); ok {
+		to = other.Dir
+	}
+	return d.Dir.Move(from, to, name)
+}
