@@ -119,9 +119,9 @@ type hitter struct {
 	b []byte
 	positions
 	// first and last bound the line of the last hit, and plain says that it is
-	// ASCII. lines counts those with hits.
-	first, last, lines int
-	plain              bool
+	// ASCII. lines counts those with hits and made their bytes.
+	first, last, lines, made int
+	plain                    bool
 	// whole is a part of b, from wholeFrom to wholeTo, whose hits share one
 	// string: a line, or all of a text with hits on many.
 	whole              string
@@ -130,7 +130,7 @@ type hitter struct {
 
 const (
 	// maxWhole is how long a line may be for its hits to share a string, in
-	// bytes, and maxAll a text with hits on manyLines.
+	// bytes, and maxAll a text with hits on manyLines that are most of it.
 	maxWhole  = 2 << 10
 	maxAll    = 64 << 10
 	manyLines = 8
@@ -161,9 +161,10 @@ func (h *hitter) hit(start, end int) Hit {
 		h.first, h.last = h.lineStart, indexByte(h.b, start, '\n')
 		h.plain = isASCII(h.b[h.first:h.last])
 		h.lines++
+		h.made += h.last - h.first
 		switch {
 		case h.last <= h.wholeTo:
-		case h.lines >= manyLines && len(h.b) <= maxAll:
+		case h.lines >= manyLines && 2*h.made > h.last && len(h.b) <= maxAll:
 			h.wholeFrom, h.wholeTo = h.first, len(h.b)
 			h.whole = string(h.b[h.first:])
 		case h.last-h.first <= maxWhole:
