@@ -88,10 +88,10 @@ describe("boot", () => {
     await until(() => expect(tabs()).toEqual(["a", "b"]));
     expect(editor().state.doc.toString()).toBe("The last boat leaves.\n");
     typeText("Now: ");
-    const { documents } = await backend.documents.Attach();
+    const a = await backend.documents.Open("/w/a.md");
     backend.emit("workspace.opened", {
       workspace: { path: "/v", name: "v" },
-      putAway: documents.map((d) => d.id),
+      putAway: [a.id, b.id],
     });
     // The one that was typed into stays.
     await until(() => expect(tabs()).toEqual(["a"]));
