@@ -459,7 +459,14 @@ func (s *sessions) arranged(docs []Document) []Document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, d := range docs {
-		docs[i].Top = min(s.views[d.ID].Top, d.Length)
+		v, ok := s.views[d.ID]
+		if !ok {
+			continue
+		}
+		// A caret that moved without typing is told here only; what the mirror
+		// has of it came with the last change.
+		docs[i].Anchor, docs[i].Head = min(v.Anchor, d.Length), min(v.Head, d.Length)
+		docs[i].Top = min(v.Top, d.Length)
 	}
 	slices.SortStableFunc(docs, func(a, b Document) int { return s.place(a.ID) - s.place(b.ID) })
 	return docs

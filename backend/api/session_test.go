@@ -119,9 +119,10 @@ func TestSession_TabsComeBack(t *testing.T) {
 	ask[Listing](w, "Workspace.List", dir)
 	w.refused(fault.OutsideWorkspace, "Documents.Open", secret)
 
-	// A page that is loaded anew gets them in their order too.
+	// A page that is loaded anew gets them in their order too, with their carets.
 	again := ask[DocumentsState](w, "Documents.Attach")
-	if len(again.Documents) != 3 || again.Documents[0].Path != outside || again.Documents[1].Path != a || again.Documents[1].Top != 4 {
+	if len(again.Documents) != 3 || again.Documents[0].Path != outside || again.Documents[1].Path != a ||
+		again.Documents[1].Top != 4 || again.Documents[1].Anchor != 4 || again.Documents[1].Head != 6 {
 		t.Errorf("attached again: %+v", again.Documents)
 	}
 }

@@ -360,6 +360,10 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   const Notices = createNotices(documents, files, comparing.compare, disk);
   slots.above.value = () => [h(Notices, { key: "notices" }), h(assistant.Refusal, { key: "refusal" })];
   listenForKeys(window, board);
+  window.addEventListener("focus", () => {
+    // What the system tells of changes can be lost while another window is in front.
+    backend.workspace.Refresh().catch(() => {});
+  });
   effect(() => {
     language.value;
     void labelMenu(backend, platform.value);

@@ -105,6 +105,12 @@ describe("keys", () => {
     expect(matchesKey(press("h", { code: "KeyJ", ctrlKey: true }), "Mod-j", "linux")).toBe(false);
   });
 
+  it("knows Tab with Shift, for which WebKitGTK has no name", () => {
+    const tab = press("Unidentified", { code: "Tab", ctrlKey: true, shiftKey: true });
+    expect(matchesKey(tab, "Ctrl-Shift-Tab", "linux")).toBe(true);
+    expect(matchesKey(tab, "Ctrl-Tab", "linux")).toBe(false);
+  });
+
   it("does nothing while an input method composes", () => {
     expect(matchesKey(press("j", { ctrlKey: true, isComposing: true }), "Mod-j", "linux")).toBe(false);
     expect(matchesKey(press("j", { ctrlKey: true, keyCode: 229 }), "Mod-j", "linux")).toBe(false);

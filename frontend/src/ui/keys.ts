@@ -125,6 +125,10 @@ function parseKey(binding: string, platform: Platform): Binding {
  */
 function pressedKey(press: KeyPress): string {
   const key = press.key.toLowerCase();
+  if (key === "unidentified") {
+    // WebKitGTK has no name for Tab with Shift.
+    return press.code.toLowerCase();
+  }
   if (key.length === 1 && key > "\u007f") {
     const letter = /^Key([A-Z])$/.exec(press.code)?.[1] ?? /^Digit(\d)$/.exec(press.code)?.[1];
     return letter?.toLowerCase() ?? key;
