@@ -252,7 +252,7 @@ describe("boot", () => {
     choose(backend, "view.theme.dark");
     await until(() => expect(document.documentElement.dataset).toMatchObject({ theme: "dark" }));
     choose(backend, "view.language.en");
-    await until(() => expect(words(".seg [role=tab]")).toEqual(["Files"]));
+    await until(() => expect(words(".seg [role=tab]")).toEqual(["Files", "Search"]));
   });
 
   // covers: K8 (everything but AI works)
