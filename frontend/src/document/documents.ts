@@ -13,6 +13,7 @@ import {
   type SaveResult,
 } from "../backend";
 import {
+  dispatchInPlace,
   type Endings,
   editsOf,
   endingsOf,
@@ -235,6 +236,15 @@ export function createDocuments(config: DocumentsConfig): Documents {
       for (const watcher of [...watchers]) {
         watcher(tab, tr);
       }
+    }
+  }
+
+  /** Makes a transaction of which the person sees only what changes. */
+  function changeInPlace(tab: OwnTab, spec: TransactionSpec): void {
+    if (current.peek() === tab) {
+      dispatchInPlace(view, spec);
+    } else {
+      documents.change(tab.id, spec);
     }
   }
 
@@ -494,7 +504,7 @@ export function createDocuments(config: DocumentsConfig): Documents {
         const { text } = await backend.getText(info.textUrl);
         const spec = replacement(before, text, "input.reload", endingsIn(info), since);
         tab.info.value = info;
-        documents.change(id, spec ?? {});
+        changeInPlace(tab, spec ?? {});
         documents.change(id, { effects: makingReadOnly(info.readOnly !== "") });
       } finally {
         stop();
@@ -503,8 +513,8 @@ export function createDocuments(config: DocumentsConfig): Documents {
       tab.problem.value = null;
     },
     replace: (id, text, userEvent, endings) => {
-      const spec = replacement(find(id).state(), text, userEvent, endings);
-      documents.change(id, spec ?? {});
+      const tab = find(id);
+      changeInPlace(tab, replacement(tab.state(), text, userEvent, endings) ?? {});
     },
     followFile: (info) => {
       const tab = tabs.peek().find((t) => t.id === info.id);

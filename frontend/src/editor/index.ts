@@ -30,7 +30,7 @@ export { review } from "./marks";
 export { type PlannedEdit, plannedEdits, showPlanned } from "./planned";
 export type { Segment } from "./preview";
 export { previewSegments } from "./preview";
-export { replacement, replaceText } from "./replace";
+export { dispatchInPlace, replacement, replaceText } from "./replace";
 export type {
   HunkPlace,
   HunkView,

@@ -49,6 +49,36 @@ export function replaceText(view: EditorView, text: string, userEvent: string, t
   if (spec !== null) view.dispatch(spec);
 }
 
+/**
+ * Dispatches a transaction without a jump: the line of the caret stays where it
+ * is on the screen, or the first line that is seen when the caret is not.
+ */
+export function dispatchInPlace(view: EditorView, spec: TransactionSpec): void {
+  const { scrollDOM, documentTop } = view;
+  const box = scrollDOM.getBoundingClientRect();
+  const from = box.top - documentTop;
+  const { head } = view.state.selection.main;
+  const caret = view.lineBlockAt(head);
+  const isSeen = caret.bottom > from && caret.top < from + box.height;
+  const at = isSeen ? head : view.lineBlockAtHeight(Math.max(0, from)).from;
+  const before = view.lineBlockAt(at).top;
+  const tr = view.state.update(spec);
+  view.dispatch(tr);
+  const now = tr.changes.mapPos(at, 1);
+  const sought = before - from;
+  // Once by what is known of the lines above, and once when those that came into sight are measured.
+  const settle = (again: boolean): void =>
+    view.requestMeasure({
+      read: () => view.lineBlockAt(Math.min(now, view.state.doc.length)).top,
+      write: (top) => {
+        const off = top - (scrollDOM.getBoundingClientRect().top - view.documentTop) - sought;
+        if (Math.abs(off) > 0.5) scrollDOM.scrollTop += off;
+        if (again) settle(false);
+      },
+    });
+  settle(true);
+}
+
 /** The endings of the new text after what was typed meanwhile has been put into it. */
 function carried(state: EditorState, changes: ChangeSet, table: Endings, since: ChangeSet): Endings {
   if (since.empty) return table;
