@@ -203,7 +203,7 @@ func New(cfg Config) (*Set, error) {
 		s.calls = workspace.OSCalls()
 	}
 	s.history = &history{
-		calls: s.calls, dir: filepath.Join(cfg.Home, "history"), log: cfg.Log, now: s.now, turn: newTurn(), gone: s.unreachable,
+		calls: s.calls, dir: filepath.Join(cfg.Home, "history"), log: cfg.Log, now: s.now, turn: newTurn(), gone: s.unreachable, ofFile: maxOfFile,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.takeStock()

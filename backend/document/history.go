@@ -72,6 +72,9 @@ type history struct {
 	// gone reports whether no file that may be looked at has this path.
 	gone func(path string) bool
 
+	// ofFile is the bound of one file's versions in stored bytes; maxOfFile.
+	ofFile int64
+
 	// later counts the versions that are being kept in the background.
 	later sync.WaitGroup
 	// mu guards newest, which is closed when the last version that was begun in

@@ -366,7 +366,8 @@ func TestHistory_BoundOfAFile(t *testing.T) {
 	b := newBench(t)
 	path := b.path("n.md")
 	h := b.Set.history
-	noise := make([]byte, 9<<20)
+	h.ofFile = 20 << 10
+	noise := make([]byte, 9<<10)
 	x := uint32(1)
 	for i := range noise {
 		x = x*1664525 + 1013904223
@@ -381,7 +382,7 @@ func TestHistory_BoundOfAFile(t *testing.T) {
 	for _, size := range s.sizes {
 		total += size
 	}
-	if err != nil || total > maxOfFile || len(s.marks) != 2 || len(s.sizes) != 2 {
+	if err != nil || total > h.ofFile || len(s.marks) != 2 || len(s.sizes) != 2 {
 		t.Errorf("%d versions in %d bytes, %v", len(s.marks), total, err)
 	}
 }

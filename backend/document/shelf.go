@@ -283,12 +283,12 @@ func (h *history) trim(key string, s shelf) error {
 	for _, size := range s.sizes {
 		total += size
 	}
-	if total <= maxOfFile {
+	if total <= h.ofFile {
 		return nil
 	}
 	versions, _ := h.weigh(key, s)
 	slices.Reverse(versions)
-	return h.drop(key, s, overSize(versions, maxOfFile, safeOfFile))
+	return h.drop(key, s, overSize(versions, h.ofFile, safeOfFile))
 }
 
 // weigh describes all versions of a folder. One whose head is damaged counts as
@@ -440,7 +440,7 @@ func (h *history) tidyFolder(key string) (stay []kept, broken int, err error) {
 		return nil, 0, err
 	}
 	versions, broken := h.weigh(key, s)
-	drop := thin(versions, h.now().UnixMilli(), maxOfFile)
+	drop := thin(versions, h.now().UnixMilli(), h.ofFile)
 	going := map[string]bool{}
 	for _, v := range drop {
 		going[v.id] = true
