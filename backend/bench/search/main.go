@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"os"
@@ -92,7 +91,7 @@ func run(rounds int, only string, files int, keep string) error {
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(made)
+		defer func() { _ = os.RemoveAll(made) }()
 		dir = made
 	}
 	dir, err := filepath.EvalSymlinks(dir)
@@ -197,7 +196,7 @@ func (s *sides) peer(q search.Query) error {
 }
 
 func (s *sides) command(q search.Query, more ...string) *exec.Cmd {
-	args := append([]string{"--no-config", "--no-ignore", "--color", "never", "--threads", strconv.Itoa(s.threads)}, more...)
+	args := append([]string{"--no-config", "--no-ignore", "--threads", strconv.Itoa(s.threads)}, more...)
 	if !q.Regexp {
 		args = append(args, "--fixed-strings")
 	}
@@ -279,6 +278,6 @@ func (s *sides) cold(rounds int) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(io.Writer(os.Stdout), r)
-	return err
+	fmt.Println(r)
+	return nil
 }
