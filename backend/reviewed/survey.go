@@ -109,15 +109,42 @@ func relTo(root, path string) (rel string, ok bool) {
 	return filepath.ToSlash(r), true
 }
 
-// look says what stands at a path that the survey does not list.
+// look says what stands at a path that the survey does not list: behind a link,
+// or in a folder that is set aside. A name that is not there is asked for once,
+// whatever lies below it: texts have many links to nothing.
 func (m *Manager) look(root string) func(string) (bool, bool) {
-	return func(rel string) (folder, ok bool) {
+	type answer struct{ folder, ok bool }
+	// mu guards known.
+	var mu sync.Mutex
+	known := map[string]answer{}
+	ask := func(rel string) answer {
+		mu.Lock()
+		a, asked := known[rel]
+		mu.Unlock()
+		if asked {
+			return a
+		}
 		path := filepath.Join(root, filepath.FromSlash(rel))
 		if _, err := m.cfg.Grants.PermitRead(path); err == nil {
-			return false, true
+			a = answer{ok: true}
+		} else if _, err := m.cfg.Grants.PermitList(path); err == nil {
+			a = answer{folder: true, ok: true}
 		}
-		_, err := m.cfg.Grants.PermitList(path)
-		return true, err == nil
+		mu.Lock()
+		known[rel] = a
+		mu.Unlock()
+		return a
+	}
+	return func(rel string) (folder, ok bool) {
+		for i := range len(rel) {
+			if rel[i] == '/' {
+				if a := ask(rel[:i]); !a.folder {
+					return false, false
+				}
+			}
+		}
+		a := ask(rel)
+		return a.folder, a.ok
 	}
 }
 
