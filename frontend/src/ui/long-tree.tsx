@@ -16,7 +16,7 @@ export interface LongRow {
   readonly expanded: boolean | null;
   /** Null for a row without a tick. */
   readonly tick: "all" | "some" | "none" | null;
-  /** What a screen reader says in place of the row's content; "" for the content. */
+  /** What a screen reader says besides the row's content; "" for nothing. */
   readonly spoken: string;
   /** It cannot be opened or ticked. */
   readonly off: boolean;
@@ -196,7 +196,7 @@ export function LongTree<R extends LongRow>(props: LongTreeProps<R>) {
         aria-checked={row.tick === null ? undefined : row.tick === "some" ? "mixed" : row.tick === "all"}
         aria-current={index === current ? "true" : undefined}
         aria-disabled={row.off ? "true" : undefined}
-        aria-label={row.spoken || undefined}
+        aria-description={row.spoken || undefined}
         onClick={() => {
           at.value = row.key;
           if (row.expanded !== null) {

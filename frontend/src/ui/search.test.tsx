@@ -306,7 +306,7 @@ describe("SetReview", () => {
     const { root, view } = await reviewed(reviewSet(set, new Map()));
     expect([...root.querySelectorAll("del")].map((e) => e.textContent)).toEqual(["boat", "boat", "boat"]);
     expect([...root.querySelectorAll("ins")].map((e) => e.textContent)).toEqual(["ferry", "ferry", "ferry"]);
-    expect(rows(root)[1]?.getAttribute("aria-label")).toBe("Line 1: “boat” becomes “ferry”");
+    expect(rows(root)[1]?.getAttribute("aria-description")).toBe("Line 1: “boat” becomes “ferry”");
     expect(checks(root)).toEqual(["true", "true", "true", "true", "true", null, null]);
     one(root, "[role=tree]").focus();
     await press("ArrowDown");
