@@ -123,7 +123,10 @@ test("a document is dragged into a folder, and moved back by cut and paste", asy
   await app.untilCount(".tree > .drop", 1);
   await app.page.mouse.up();
   await until("the file in the folder", () => onDisk("Old/Ferry.md") && !onDisk("Ferry.md"));
-  await until("the focus on it", async () => (await focused()) === "Ferry");
+  await until("the focus on its new row", () =>
+    app.page.evaluate(() => document.activeElement?.matches("[aria-level='2']")),
+  );
+  assert.equal(await focused(), "Ferry");
   await app.press("Control+x");
   await app.untilCount(".tree > .cut", 1);
   await row("Accounts").focus();
@@ -231,13 +234,18 @@ test("tabs keep their order, caret and scroll over a reload, and a closed one co
         top: view.state.doc.lineAt(view.lineBlockAtHeight(Math.max(0, top)).from).number,
       };
     });
+  const reported = () => app.calls.filter((call) => call.name === "Documents.ReportView").at(-1)?.args[0];
+  const ids = () => (reported()?.views ?? []).map((view) => view.id).join();
+  const count = (await tabs()).length;
+  await until("the report of the caret", () =>
+    reported()?.views.some((view) => view.head > 2000 && reported().views.length === count),
+  );
+  const unmoved = ids();
   await app.runCommand("move tab to the left");
+  await until("the report of the order", () => ids() !== unmoved);
   const order = await tabs();
   const before = await state();
   assert.ok(before.top > 200, `scrolled to ${before.top}`);
-  const reported = () => app.calls.filter((call) => call.name === "Documents.ReportView").at(-1)?.args[0];
-  await until("the report", () => reported()?.views.some((view) => view.head === before.head));
-  await until("the order", () => reported()?.views.length === order.length);
 
   await app.page.reload();
   await app.ready();
