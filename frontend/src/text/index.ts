@@ -1,4 +1,4 @@
-export { diffEdits, diffTexts, diffWords } from "./diff";
+export { diffEdits, diffWords } from "./diff";
 export type { Edit, Sliceable } from "./edit";
 export {
   applyEdits,

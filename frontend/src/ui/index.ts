@@ -8,7 +8,7 @@ export { describeFault } from "./fault";
 export { FaultNotice } from "./fault-notice";
 export type { FinderSource } from "./finder";
 export { HistoryPanel, type HistoryView } from "./history";
-export { Icon, mountSprite } from "./icon";
+export { mountSprite } from "./icon";
 export { gtkKey, keyLabel, keysOn, type Platform, platformOf } from "./keys";
 export { createLayout, focusPart, type Layout, widths } from "./layout";
 export type { MenuItem } from "./menu";
