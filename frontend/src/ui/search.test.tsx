@@ -395,7 +395,7 @@ describe("SetReview", () => {
     await act(() => {
       view.value = { ...view.value, takenBack: new Set(["/w/a.md"]) };
     });
-    expect(one(root, ".receipt").textContent).toBe("2 changed in 2 files. Undone in a already.");
+    expect(one(root, ".receipt").textContent).toBe("2 changed in 2 files.Undone in a already.");
     expect(rows(root)[0]?.textContent).toBe("a Undone1");
     await act(() => {
       view.value = { ...view.value, status: "undone", takenBack: new Set() };

@@ -154,7 +154,11 @@ export function SetReceipt({
       {refusal && <Refusal refusal={refusal} set={set} actions={actions} />}
       <div class="receipt" role="status">
         <Icon name={undone ? "undo-2" : "check"} small />
-        <span class="grow">{undone ? t("set.undone") : receiptOf(view)}</span>
+        <div class="grow">
+          {(undone ? [t("set.undone")] : receiptOf(view)).map((sentence) => (
+            <div key={sentence}>{sentence}</div>
+          ))}
+        </div>
       </div>
       <div class="acts">
         {!undone && (
@@ -316,7 +320,8 @@ function spokenEdit(edit: SetEdit): string {
       : t("set.row", { line, old, insert });
 }
 
-function receiptOf({ set, receipt, takenBack }: SetView): string {
+/** The sentences of a receipt. */
+function receiptOf({ set, receipt, takenBack }: SetView): readonly string[] {
   const { edits: n, files, gaveWay } = receipt ?? { edits: 0, files: 0, gaveWay: 0 };
   const key = set.kind !== "move" ? "set.receipt" : isRename(set) ? "set.receipt.rename" : "set.receipt.move";
   const [first] = takenBack;
@@ -325,7 +330,7 @@ function receiptOf({ set, receipt, takenBack }: SetView): string {
     t(key, { n, files }),
     ...(gaveWay > 0 ? [t("set.gaveWay", { n: gaveWay })] : []),
     ...(takenBack.size > 0 ? [t("set.takenBack", { n: takenBack.size, name })] : []),
-  ].join(" ");
+  ];
 }
 
 function applyLabel(set: ReviewedSet, n: number, files: number): string {
