@@ -36,7 +36,7 @@ func TestListen_OnlyWhereNobodyElseCanCome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := roots(t)
 			// t.TempDir's own paths can be too long.
-			tmp, err := os.MkdirTemp("/tmp", "galley")
+			tmp, err := os.MkdirTemp("/tmp", "galley") //nolint:usetesting // see above
 			try(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(tmp) })
 			t.Setenv("TMPDIR", tmp)

@@ -86,7 +86,7 @@ func (r Result) String() string {
 
 // Figure prints a figure that has no peer.
 func Figure(w io.Writer, id, name, value string) {
-	fmt.Fprintf(w, "%s %s %s\n", id, strings.ReplaceAll(name, " ", "-"), value)
+	_, _ = fmt.Fprintf(w, "%s %s %s\n", id, strings.ReplaceAll(name, " ", "-"), value)
 }
 
 func median(sorted []time.Duration) time.Duration { return sorted[len(sorted)/2] }

@@ -54,7 +54,7 @@ func (b *bench) outside(errs ...error) {
 // history returns the kept versions as "reason text", newest first.
 func (b *bench) versions(id string) []string {
 	b.t.Helper()
-	b.Set.history.later.Wait()
+	b.history.later.Wait()
 	kept, err := b.History(b.t.Context(), id)
 	if err != nil {
 		b.t.Fatal(err)

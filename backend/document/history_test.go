@@ -46,7 +46,7 @@ func TestHistory_KeepsWhatWasSaved(t *testing.T) {
 	if got, err := filepath.Glob(filepath.Join(kept.Folder, "*", "*"+contentExt)); len(got) != 2 || err != nil {
 		t.Errorf("%d contents, %v", len(got), err)
 	}
-	data, err := b.Set.history.withHash(t.Context(), subject{path: b.path("n.md"), hash: hashOf([]byte(disk))})
+	data, err := b.history.withHash(t.Context(), subject{path: b.path("n.md"), hash: hashOf([]byte(disk))})
 	if string(data) != disk || err != nil {
 		t.Errorf("%q, %v", data, err)
 	}
@@ -328,7 +328,7 @@ func TestTidyHistory(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := b.file("n.md", "0")
-	h := b.Set.history
+	h := b.history
 	now := time.Now()
 	for i, age := range []time.Duration{200 * 24 * time.Hour, 50 * time.Hour, 49*time.Hour + 59*time.Minute, time.Hour} {
 		at := now.Add(-age).Truncate(time.Hour).Add(time.Duration(i) * time.Minute)
@@ -365,7 +365,7 @@ func TestHistory_BoundOfAFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := b.path("n.md")
-	h := b.Set.history
+	h := b.history
 	h.ofFile = 20 << 10
 	noise := make([]byte, 9<<10)
 	x := uint32(1)

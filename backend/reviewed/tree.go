@@ -2,7 +2,6 @@ package reviewed
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"galley/backend/text"
@@ -60,18 +59,6 @@ func (t *tree) at(p string) (real string, folder, ok bool) {
 		folder, ok = t.look(p)
 	}
 	return p, folder, ok
-}
-
-// files returns all files, sorted.
-func (t *tree) files() []string {
-	var out []string
-	for p, folder := range t.entries {
-		if !folder {
-			out = append(out, p)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // move is a change of names: from, a file or a folder, becomes to.

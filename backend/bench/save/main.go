@@ -37,7 +37,7 @@ func run() error {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	for _, of := range []struct {
 		name   string
 		size   int

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** Another file of the form of fidelity.json, as its absolute path. */
-const otherFidelity = process.env["FIDELITY"] ?? "";
+const { FIDELITY: otherFidelity = "" } = process.env;
 
 /** Whether the cases are the project's own, whose number is known. */
 export const isOwnCorpus = otherFidelity === "";
