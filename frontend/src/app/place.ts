@@ -43,7 +43,7 @@ export async function goToPlace(documents: Documents, place: Place, toText: bool
  * the nearest place with the same words and the same line around, else with the
  * same words, else where it was, as far as the text reaches.
  */
-function findPlace(doc: Text, place: Place): { readonly from: number; readonly to: number } {
+export function findPlace(doc: Text, place: Place): { readonly from: number; readonly to: number } {
   const { from, words } = place;
   for (const found of words) {
     if (found !== "" && doc.sliceString(from, from + found.length) === found) {
