@@ -252,7 +252,7 @@ func (e *Engine) run(ctx context.Context, m *Matcher, found func([]File)) (Summa
 	}
 	defer t.close()
 	if e.cfg.Unsaved != nil {
-		t.standIn(e.cfg.Unsaved(), folder.Path(), m.globs, limits.Depth)
+		t.standIn(e.cfg.Unsaved(), folder, m.globs, limits.Depth)
 	}
 	sum.TooDeep, sum.Unread = t.tooDeep, t.unread
 	sum.PastLimit = t.plan(limits.Files)

@@ -48,6 +48,7 @@ type Index struct {
 // paths is the files of a workspace at one time. It is immutable.
 type paths struct {
 	folder  string
+	ignored func(name string) bool
 	changes int
 	began   time.Time // when its listing began
 	list    []pathEntry
@@ -98,7 +99,7 @@ func (x *Index) Invalidate(folders []string) {
 	}
 	for _, folder := range folders {
 		rel, err := filepath.Rel(x.held.folder, folder)
-		if err != nil || rel == "." || !filepath.IsLocal(rel) || !slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), workspace.Ignored) {
+		if err != nil || rel == "." || !filepath.IsLocal(rel) || !slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), x.held.ignored) {
 			x.changes++
 			return
 		}
@@ -218,7 +219,7 @@ func readPaths(ctx context.Context, folder workspace.Folder, limit int) (*paths,
 		return nil, err
 	}
 	defer t.close()
-	p := &paths{folder: folder.Path(), cut: len(t.files) > limit, at: map[string]int{}}
+	p := &paths{folder: folder.Path(), ignored: folder.Ignored, cut: len(t.files) > limit, at: map[string]int{}}
 	t.files = t.files[:min(len(t.files), limit)]
 	p.list = make([]pathEntry, len(t.files))
 	for i, l := range t.files {

@@ -293,17 +293,17 @@ func (t *tree) order() {
 
 // standIn puts the texts of unsaved documents, by their absolute paths, in the
 // place of their files, and adds those whose file is not there.
-func (t *tree) standIn(texts map[string]string, folder string, g globs, depth int) {
+func (t *tree) standIn(texts map[string]string, folder workspace.Folder, g globs, depth int) {
 	t.unsaved = map[leaf]string{}
 	added := false
 	for path, s := range texts {
-		rel, err := filepath.Rel(folder, path)
+		rel, err := filepath.Rel(folder.Path(), path)
 		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
 		rel = filepath.ToSlash(rel)
 		parts := strings.Split(rel, "/")
-		if slices.ContainsFunc(parts, workspace.Ignored) || depth >= 0 && len(parts)-1 > depth || !g.takesPath(rel) {
+		if slices.ContainsFunc(parts, folder.Ignored) || depth >= 0 && len(parts)-1 > depth || !g.takesPath(rel) {
 			continue
 		}
 		n := t.root

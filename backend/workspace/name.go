@@ -56,9 +56,6 @@ type aside struct {
 	names      map[string]bool
 }
 
-// ignoredName is [Grants.Ignored] before the person chose anything.
-func ignoredName(name string) bool { return (*aside)(nil).holds(name) }
-
 // holds takes nil for the defaults.
 func (a *aside) holds(name string) bool {
 	if a == nil {

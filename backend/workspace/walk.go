@@ -199,9 +199,5 @@ func (s sized) size() (int64, error) { return s.bytes, nil }
 // Path is the folder's absolute path, under that of the [Folder] it came from.
 func (l *Level) Path() string { return l.path }
 
-// Ignored reports whether a tree sets an entry of this name aside before the
-// person chose what is; see [Folder.Ignored].
-func Ignored(name string) bool { return ignoredName(name) }
-
 // CompareNames orders names as a listing does.
 func CompareNames(a, b string) int { return compareNames(a, b) }
