@@ -413,6 +413,23 @@ func TestRun_LeavesOut(t *testing.T) {
 	want(t, "summary", Summary{Searched: 5, Files: 4, Hits: 4, Unread: 5}, s)
 }
 
+// What the person chose to leave out is left out, of unsaved texts too.
+//
+// covers: F8 F9
+func TestRun_LeavesOutWhatWasChosen(t *testing.T) {
+	unsaved := map[string]string{}
+	b := newBench(t, map[string]string{"a.md": "x", "attic/b.md": "x", ".hidden.md": "x", "node_modules/c.md": "x"}, func(c *Config) {
+		c.Unsaved = func() map[string]string { return unsaved }
+	})
+	unsaved[filepath.Join(b.dir, "attic/new.md")] = "x"
+	unsaved[filepath.Join(b.dir, ".new.md")] = "x"
+	found, _ := b.run(Query{Text: "x"})
+	want(t, "by default", []string{"attic/b.md", "attic/new.md", "a.md"}, names(found))
+	b.grants.SetIgnored(true, []string{"attic"})
+	found, _ = b.run(Query{Text: "x"})
+	want(t, "as chosen", []string{"node_modules/c.md", ".hidden.md", ".new.md", "a.md"}, names(found))
+}
+
 // covers: F9
 func TestRun_Globs(t *testing.T) {
 	b := newBench(t, map[string]string{
