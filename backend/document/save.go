@@ -56,14 +56,14 @@ func (s *Set) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return Saved{}, err
 	}
 	defer release()
-	st, err := s.agreed(d, r)
+	st, data, err := s.agreed(d, r)
 	if err != nil {
 		return Saved{}, err
 	}
 	if st.path == "" {
 		return Saved{}, fault.New(fault.InvalidInput, "save", nil)
 	}
-	done, err := s.write(ctx, d, st, st.path, r)
+	done, err := s.write(ctx, d, st, data, st.path, r)
 	if fault.CodeOf(err) == fault.ChangedOnDisk {
 		// The document says so from here on, without waiting for a watcher.
 		if g, err := s.see(st.path, st.base); err == nil {
@@ -87,7 +87,7 @@ func (s *Set) SaveAs(ctx context.Context, r SaveRequest, path string) (Saved, er
 		return Saved{}, err
 	}
 	defer release()
-	st, err := s.agreed(d, r)
+	st, data, err := s.agreed(d, r)
 	if err != nil {
 		return Saved{}, err
 	}
@@ -97,34 +97,41 @@ func (s *Set) SaveAs(ctx context.Context, r SaveRequest, path string) (Saved, er
 			return Saved{}, err
 		}
 		if other == d {
-			return s.write(ctx, d, st, st.path, r)
+			return s.write(ctx, d, st, data, st.path, r)
 		}
 		if other != nil {
 			return Saved{}, &fault.Error{Code: fault.Exists, Op: "save as", Detail: filepath.Base(path)}
 		}
 	}
 	r.Overwrite = true
-	return s.write(ctx, d, st, path, r)
+	return s.write(ctx, d, st, data, path, r)
 }
 
-// agreed returns the state of a document whose mirror is what the page holds.
-func (s *Set) agreed(d *doc, r SaveRequest) (state, error) {
+// agreed returns the state of a document whose mirror is what the page holds,
+// and the bytes of its file.
+func (s *Set) agreed(d *doc, r SaveRequest) (state, []byte, error) {
 	s.mu.Lock()
 	_, err := s.editable(r.Page, r.ID)
 	st := d.state
 	s.mu.Unlock()
 	if err != nil {
-		return state{}, err
+		return state{}, nil, err
 	}
-	if r.Version != st.version || r.Length != st.lines.Len() || r.Digest != st.lines.Digest() {
-		return state{}, fault.New(fault.UnknownBase, "save", nil)
+	if r.Version != st.version || r.Length != st.lines.Len() {
+		return state{}, nil, fault.New(fault.UnknownBase, "save", nil)
 	}
-	return st, nil
+	// Of a large text both take their time, and one does not need the other.
+	data := make(chan []byte, 1)
+	go func() { data <- text.Encode(st.format, st.lines) }()
+	if r.Digest != st.lines.Digest() {
+		return state{}, nil, fault.New(fault.UnknownBase, "save", nil)
+	}
+	return st, <-data, nil
 }
 
 // write writes a state to path and makes what was written the baseline. The
 // document's turn must be held; it may be edited meanwhile.
-func (s *Set) write(ctx context.Context, d *doc, st state, path string, r SaveRequest) (Saved, error) {
+func (s *Set) write(ctx context.Context, d *doc, st state, data []byte, path string, r SaveRequest) (Saved, error) {
 	own := path == st.path
 	if own && !st.dirty {
 		done, err := s.unchanged(st)
@@ -141,7 +148,7 @@ func (s *Set) write(ctx context.Context, d *doc, st state, path string, r SaveRe
 	}
 	options := workspace.WriteOptions{
 		Overwrite: r.Overwrite, Watch: true, RecoveryDir: filepath.Join(s.home, "recovery"),
-		Keep: func(old []byte) error { return s.keepOld(ctx, st, path, old) },
+		Keep: func(old []byte, hash string) error { return s.keepOld(ctx, st, path, old, hash) },
 	}
 	if own {
 		options.Base = st.base.stat
@@ -149,7 +156,6 @@ func (s *Set) write(ctx context.Context, d *doc, st state, path string, r SaveRe
 			options.Base.Hash = r.DiskHash
 		}
 	}
-	data := text.Encode(st.format, st.lines)
 	done, err := target.Write(data, options)
 	if err != nil {
 		return Saved{Fallback: done.Fallback, RecoveryPath: done.RecoveryPath}, err
@@ -188,12 +194,11 @@ const lateRounds = 25
 // keepOld keeps what a save is about to write over. That is the baseline, which
 // the file of an earlier version may be too, or somebody else's text, without
 // which nothing is written.
-func (s *Set) keepOld(ctx context.Context, st state, path string, old []byte) error {
+func (s *Set) keepOld(ctx context.Context, st state, path string, old []byte, hash string) error {
 	of := st.subject()
 	if path != st.path {
 		of = subject{path: path}
 	}
-	hash := hashOf(old)
 	if hash != of.hash {
 		if path == st.path {
 			s.keepBase(ctx, st, s.now().UnixMilli())
@@ -239,12 +244,14 @@ func (s *Set) saved(ctx context.Context, d *doc, st state, path string, done wor
 	d.disk, d.diskHash, d.compared = DiskSame, "", nil
 	d.touch()
 	s.mu.Unlock()
+	info := s.settled(ctx, d)
 	if data != nil {
+		// Last, since packing it is work too, which the person need not wait for.
 		of := subject{path: path, id: base.id, hash: done.Stat.Hash}
 		s.history.keepLater(ctx, of, func() content { return contentOf(data) }, VersionSaved)
 	}
 	return Saved{
-		Document: s.settled(ctx, d), SavedAtMs: s.now().UnixMilli(), Bytes: int(done.Stat.Size),
+		Document: info, SavedAtMs: s.now().UnixMilli(), Bytes: int(done.Stat.Size),
 		Written: data != nil, Fallback: done.Fallback, RecoveryPath: done.RecoveryPath,
 	}, nil
 }

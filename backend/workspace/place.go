@@ -68,7 +68,7 @@ func (w *writing) accept(temp string) error {
 		if err := w.replaceOld(temp); err != nil {
 			return err
 		}
-		if err := w.keep(w.oldData); err != nil {
+		if err := w.keep(w.oldData, w.oldHash); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (w *writing) giveBack(temp string, cause error) error {
 		}
 		if err != nil || os.SameFile(last, placed) {
 			if data, err := w.readNow(temp); err == nil && placed != w.newInfo {
-				if err := w.keep(data); err != nil {
+				if err := w.keep(data, hashOf(data)); err != nil {
 					return errors.Join(cause, err)
 				}
 			}
@@ -141,7 +141,7 @@ func (w *writing) renew() error {
 		return err
 	}
 	w.oldData, w.oldHash = data, hashOf(data)
-	return w.keep(data)
+	return w.keep(w.oldData, w.oldHash)
 }
 
 // replaceOld makes what lies under name the old file of this write.
@@ -200,12 +200,12 @@ func (r *Replaced) Changed() ([]byte, error) {
 // Close lets the file go.
 func (r *Replaced) Close() { letGo(r.h) }
 
-// keep hands on the bytes that are replaced.
-func (w *writing) keep(data []byte) error {
+// keep hands on the bytes that are replaced and their hash.
+func (w *writing) keep(data []byte, hash string) error {
 	if w.options.Keep == nil || bytes.Equal(data, w.data) {
 		return nil
 	}
-	return w.options.Keep(data)
+	return w.options.Keep(data, hash)
 }
 
 // holdsOld reports whether name holds the bytes that were compared.

@@ -160,7 +160,7 @@ func TestWrite_GivesWayToTheNewest(t *testing.T) {
 		}
 	}
 	var kept []string
-	err := write(workspace.WriteOptions{Keep: func(old []byte) error {
+	err := write(workspace.WriteOptions{Keep: func(old []byte, _ string) error {
 		kept = append(kept, string(old))
 		return nil
 	}})
@@ -183,7 +183,7 @@ func TestWrite_KeepsWhatOverwriteReplaces(t *testing.T) {
 		}
 	}
 	var kept []string
-	keep := func(old []byte) error {
+	keep := func(old []byte, _ string) error {
 		kept = append(kept, string(old))
 		return nil
 	}
@@ -197,11 +197,11 @@ func TestWrite_KeepsWhatOverwriteReplaces(t *testing.T) {
 	// What cannot be kept is not written over.
 	b.replaceOutside("more")
 	full := fault.New(fault.DiskFull, "keep", nil)
-	err := write(workspace.WriteOptions{Overwrite: true, Keep: func([]byte) error { return full }})
+	err := write(workspace.WriteOptions{Overwrite: true, Keep: func([]byte, string) error { return full }})
 	wantCode(t, err, fault.DiskFull)
 	b.want("a.md", "more")
 	m.n = 0
-	err = write(workspace.WriteOptions{Overwrite: true, Keep: func(old []byte) error {
+	err = write(workspace.WriteOptions{Overwrite: true, Keep: func(old []byte, _ string) error {
 		if string(old) == "theirs again" {
 			return full
 		}

@@ -17,12 +17,12 @@ type WriteOptions struct {
 	Base Stat
 	// Overwrite replaces the file whatever it holds by now.
 	Overwrite bool
-	// Keep is given the bytes that are to be replaced, before anything is
+	// Keep is given the bytes that are to be replaced and their hex SHA-256, before anything is
 	// touched, so that they can be kept; and with Overwrite those that
 	// something else wrote in the very moment of the write. Its error ends the
 	// write with the file as it was. It is not called for a file that is new
 	// or holds the new bytes already. nil keeps nothing.
-	Keep func(old []byte) error
+	Keep func(old []byte, hash string) error
 	// Watch has the replaced file handed out as WriteResult.Replaced.
 	Watch bool
 	// RecoveryDir is the folder for recovery copies, made when missing. It
@@ -65,16 +65,20 @@ func (t Target) Write(data []byte, o WriteOptions) (WriteResult, error) {
 		return WriteResult{}, err
 	}
 	defer letGo(s.dir)
-	w := &writing{op: op, path: t.place.path, spot: s, data: data, hash: hashOf(data), options: o}
+	w := &writing{op: op, path: t.place.path, spot: s, data: data, options: o}
+	// A large text takes as long to hash as the old one to read.
+	hash := make(chan string, 1)
+	go func() { hash <- hashOf(data) }()
 	if err := w.look(); err != nil {
 		return WriteResult{}, err
 	}
 	defer w.release()
+	w.hash = <-hash
 	if err := w.compare(); err != nil {
 		return WriteResult{}, err
 	}
 	if w.old != nil {
-		if err := w.keep(w.oldData); err != nil {
+		if err := w.keep(w.oldData, w.oldHash); err != nil {
 			return WriteResult{}, err
 		}
 	}

@@ -157,6 +157,10 @@ func (d *opened) editAndSave() (time.Duration, error) {
 	if err := d.set.FlushDrafts(ctx); err != nil {
 		return 0, err
 	}
+	// Nor is what the save before left to do in the background.
+	if _, err := d.set.History(ctx, d.id); err != nil {
+		return 0, err
+	}
 	s, version, err := d.set.Text(d.id)
 	if err != nil {
 		return 0, err
