@@ -51,7 +51,8 @@ const (
 // be read.
 func (b baseline) fresh(stat workspace.Stat) bool {
 	stat.Hash = b.stat.Hash
-	return b.stat.Hash != "" && stat == b.stat && b.seenAt.Sub(time.Unix(0, stat.ModTimeNs)) >= tick
+	last := max(stat.ModTimeNs, stat.ChangeTimeNs)
+	return b.stat.Hash != "" && stat == b.stat && b.seenAt.Sub(time.Unix(0, last)) >= tick
 }
 
 // reason is why the baseline is in the history.
@@ -107,7 +108,8 @@ func (s *Set) see(path string, base baseline) (sight, error) {
 	default:
 		return sight{}, err
 	}
-	g.moving = after.Size != g.stat.Size || after.ModTimeNs != g.stat.ModTimeNs || after.Inode != g.stat.Inode
+	g.moving = after.Size != g.stat.Size || after.ModTimeNs != g.stat.ModTimeNs ||
+		after.ChangeTimeNs != g.stat.ChangeTimeNs || after.Inode != g.stat.Inode
 	g.state = DiskChanged
 	if g.stat.Hash == base.stat.Hash {
 		g.state = DiskSame

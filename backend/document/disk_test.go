@@ -622,6 +622,8 @@ func TestFresh_DoesNotTrustTheClock(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)
 	stat := workspace.Stat{Size: 1, ModTimeNs: at.UnixNano(), Inode: 7, Hash: "h"}
+	changed := stat
+	changed.ChangeTimeNs = at.Add(time.Nanosecond).UnixNano()
 	for name, tt := range map[string]struct {
 		seen time.Time
 		stat workspace.Stat
@@ -631,11 +633,31 @@ func TestFresh_DoesNotTrustTheClock(t *testing.T) {
 		"just written": {at.Add(tick - 1), stat, false},
 		"earlier run":  {time.Time{}, stat, false},
 		"size":         {at.Add(tick), workspace.Stat{Size: 2, ModTimeNs: at.UnixNano(), Inode: 7}, false},
+		"put back":     {at.Add(tick), changed, false},
 		"number":       {at.Add(tick), workspace.Stat{Size: 1, ModTimeNs: at.UnixNano(), Inode: 8}, false},
 	} {
 		base := baseline{stat: stat, seenAt: tt.seen}
 		if got := base.fresh(tt.stat); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// A8: the same size, and the time of the file put back to what it was, as
+// archivers and synchronising programs do.
+//
+// covers: F5
+func TestCheck_A8_TimePutBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, before := b.file("n.md", "v1\n"), time.Now().Add(-time.Hour)
+	b.outside(os.Chtimes(path, before, before))
+	id := b.open("n.md").ID
+	b.wantTold("untouched", b.check(), "")
+	b.file("n.md", "v2\n")
+	b.outside(os.Chtimes(path, before, before))
+	b.wantTold("written", b.check(), "changed")
+	if i := b.info(id); i.Disk != DiskChanged {
+		t.Errorf("%+v", i)
 	}
 }

@@ -20,6 +20,10 @@ type Stat struct {
 	Size int64
 	// ModTimeNs is nanoseconds since 1970.
 	ModTimeNs int64
+	// ChangeTimeNs is nanoseconds since 1970 of the last change of any kind,
+	// which a program that puts ModTimeNs back cannot put back; 0 where the
+	// system has none.
+	ChangeTimeNs int64
 	// Inode is 0 where the system has none.
 	Inode uint64
 	// Hash is the lower-case hex SHA-256 of the bytes; "" when they were not
@@ -147,10 +151,11 @@ func readAll(h Handle, info fs.FileInfo, limit int64) ([]byte, error) {
 
 func statOf(info fs.FileInfo) Stat {
 	return Stat{
-		Size:      info.Size(),
-		ModTimeNs: info.ModTime().UnixNano(),
-		Inode:     identityOfInfo(info).File,
-		Mode:      info.Mode(),
+		Size:         info.Size(),
+		ModTimeNs:    info.ModTime().UnixNano(),
+		ChangeTimeNs: changeTimeOf(info),
+		Inode:        identityOfInfo(info).File,
+		Mode:         info.Mode(),
 	}
 }
 
