@@ -16,6 +16,7 @@ import { invisibleCharacters } from "./invisible";
 import type { Platform } from "./keys";
 import { markdownLook } from "./look";
 import { review } from "./marks";
+import { focusGuard } from "./outside";
 import type { ReviewEvent } from "./review";
 import { surrogateFilter } from "./surrogates";
 
@@ -62,6 +63,7 @@ export function editorExtensions(options: EditorOptions): Extension {
     versions(options.version),
     options.endings === undefined ? [] : endings(options.endings.table, options.endings.majority),
     surrogateFilter(),
+    focusGuard(),
     history({ minDepth: 500 }),
     drawSelection(),
     dropCursor(),
