@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -42,12 +43,12 @@ func session(t *testing.T) *dbus.Conn {
 // manager is a file manager.
 type manager struct {
 	shown chan string
-	err   *dbus.Error
+	err   atomic.Pointer[dbus.Error]
 }
 
 func (m *manager) ShowItems(uris []string, _ string) *dbus.Error {
 	m.shown <- strings.Join(uris, " ")
-	return m.err
+	return m.err.Load()
 }
 
 // opener puts an xdg-open on the path that tells what it was asked to open.
@@ -109,7 +110,7 @@ func TestReveal(t *testing.T) {
 	wantCode(t, g.Reveal(t.Context(), w+"/none.md"), fault.NotFound)
 
 	// A manager that fails is as none.
-	m.err = dbus.MakeFailedError(os.ErrInvalid)
+	m.err.Store(dbus.MakeFailedError(os.ErrInvalid))
 	must(t, g.Reveal(t.Context(), w+"/sub/c.md"))
 	<-m.shown
 	if got := asked(); got != w+"/sub" {
