@@ -262,14 +262,18 @@ const (
 
 // whereTo finds the file of a document that has another name now: by its
 // identity and its bytes, among the hints, then in its folder, then in the
-// workspace. It returns "" when there is none, or when it may not be reached.
+// workspace. It returns "" when there is none, or when it may not be reached, or
+// when it was thrown away: into the trash nobody follows it.
 func (s *Set) whereTo(ctx context.Context, st state, hints []string) string {
 	if st.base.id == (workspace.Identity{}) || st.base.stat.Hash == "" {
 		return ""
 	}
 	is := func(path string) bool {
+		if path == st.path || workspace.InTrash(path) {
+			return false
+		}
 		f, err := s.grants.PermitRead(path)
-		if err != nil || path == st.path {
+		if err != nil {
 			return false
 		}
 		// A removed file's number is soon given to another one.

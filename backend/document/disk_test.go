@@ -292,6 +292,10 @@ func TestCheck_NotRenamed(t *testing.T) {
 			b.file("m.md", "other\n")
 		}, "missing"},
 		"out of the workspace": {func(b *bench) { b.outside(os.Rename(b.path("n.md"), filepath.Join(b.home, "n.md"))) }, "missing"},
+		"thrown away, where the trash is seen": {func(b *bench) {
+			b.grants.SetIgnored(true, nil)
+			b.outside(os.MkdirAll(b.path(".Trash-1000/files"), 0o700), os.Rename(b.path("n.md"), b.path(".Trash-1000/files/n.md")))
+		}, "missing"},
 		"backup, then a new file": {func(b *bench) {
 			b.outside(os.Rename(b.path("n.md"), b.path("n.md~")))
 			b.file("n.md", "new\n")

@@ -42,3 +42,21 @@ func TestCompareNames(t *testing.T) {
 		t.Error("not antisymmetric")
 	}
 }
+
+func TestInTrash(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/home/a/.local/share/Trash/files/n.md": true,
+		"/media/stick/.Trash-1000/files/n.md":   true,
+		"/media/stick/.Trash/1000/files/s/n.md": true,
+		"/Users/a/.Trash/n.md":                  true,
+		"/Volumes/stick/.Trashes/501/n.md":      true,
+		"/c/$RECYCLE.BIN/S-1/n.md":              true,
+		"/w/Trash/n.md":                         false,
+		"/w/files/n.md":                         false,
+		"/w/.Trash.md":                          false,
+	} {
+		if got := InTrash(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}

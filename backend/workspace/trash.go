@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"galley/backend/fault"
@@ -31,4 +33,19 @@ func (g *Grants) Trash(ctx context.Context, path string) error {
 		return failure(fault.ReadOnly, op, t.place.path, err)
 	}
 	return changeFault(op, t.place.path, err)
+}
+
+// InTrash reports whether a path lies in the trash of some system, by the names
+// on it: what is there was thrown away, wherever the trash is.
+func InTrash(path string) bool {
+	before := ""
+	for name := range strings.SplitSeq(filepath.ToSlash(path), "/") {
+		switch {
+		case name == ".Trash", name == ".Trashes", strings.HasPrefix(name, ".Trash-"),
+			strings.EqualFold(name, "$Recycle.Bin"), before == "Trash" && name == "files":
+			return true
+		}
+		before = name
+	}
+	return false
 }
