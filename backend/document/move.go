@@ -19,7 +19,8 @@ import (
 // or below from at rest: no save is under way and none begins. When do returns
 // nil they, their history and the drafts of earlier starts are those of to, and
 // each document is told as [DiskMoved]. Both paths are absolute. It waits until
-// ctx ends. Faults: cancelled, and then nothing has moved; those of do.
+// ctx ends. Faults, upon which nothing has moved: exists where another open
+// document has its place at to, be its file there or not; cancelled; those of do.
 func (s *Set) Move(ctx context.Context, from, to string, do func() error) error {
 	from, to = filepath.Clean(from), filepath.Clean(to)
 	// Nothing is opened by the old path meanwhile.
@@ -34,6 +35,9 @@ func (s *Set) Move(ctx context.Context, from, to string, do func() error) error 
 		}
 	}()
 	if err != nil {
+		return err
+	}
+	if err := s.noneOpenWithin(to, held); err != nil {
 		return err
 	}
 	if err := do(); err != nil {
@@ -93,6 +97,20 @@ func (s *Set) hold(ctx context.Context, path string) (held []*doc, err error) {
 		held = append(held, d)
 	}
 	return held, nil
+}
+
+// noneOpenWithin refuses a path at or below which an open document that is not
+// among held has its file, or had it: two documents with one path would save
+// over each other.
+func (s *Set) noneOpenWithin(path string, held []*doc) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.docs {
+		if _, ok := movedPath(d.path, path, path); ok && !slices.Contains(held, d) {
+			return &fault.Error{Code: fault.Exists, Op: "move", Detail: d.path}
+		}
+	}
+	return nil
 }
 
 // moveLeft makes the drafts of earlier starts that are of files at or below

@@ -120,3 +120,35 @@ func TestMove_ThatFailsLeavesAllAsItWas(t *testing.T) {
 	d.turn.release()
 	b.save(id)
 }
+
+// out-4: a document whose file is gone still has its path, which no other
+// document may get.
+//
+// covers: F5 F8
+func TestMove_NotOntoAnOpenDocument(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.outside(os.Mkdir(b.path("s"), 0o755), os.Mkdir(b.path("z"), 0o755))
+	gone := b.file("s/a.md", "a\n")
+	id := b.open("s/a.md").ID
+	b.replace(id, "a", "mine")
+	b.outside(os.RemoveAll(b.path("s")))
+	b.wantTold("removed", b.check(), "missing")
+	b.file("x.md", "x\n")
+	b.file("z/a.md", "z\n")
+	other := b.open("x.md").ID
+	for from, to := range map[string]string{b.path("x.md"): gone, b.path("z"): b.path("s")} {
+		err := b.Move(t.Context(), from, to, func() error {
+			t.Errorf("%s moved", from)
+			return nil
+		})
+		wantCode(t, from, err, fault.Exists)
+	}
+	if b.info(id).Path != gone || b.info(other).Path != b.path("x.md") {
+		t.Errorf("%+v, %+v", b.info(id), b.info(other))
+	}
+	// Its own place is no obstacle.
+	if err := b.Move(t.Context(), gone, b.path("n.md"), func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
