@@ -28,7 +28,7 @@ const (
 // baseline, so that a file which changed after the crash is a conflict.
 type draftHead struct {
 	// Path is absolute; empty for an untitled document.
-	Path string `json:"path"`
+	Path workspace.StoredPath `json:"path"`
 	// Base is zero while there was no file.
 	Base       draftBase        `json:"base"`
 	BaseFormat text.Format      `json:"baseFormat"`
@@ -57,7 +57,7 @@ var errBroken = errors.New("the draft is damaged")
 // encodeDraft returns the draft file of a document's state.
 func encodeDraft(st state, nowMs int64) ([]byte, error) {
 	head, err := json.Marshal(draftHead{
-		Path: st.path,
+		Path: workspace.StoredPath(st.path),
 		Base: draftBase{
 			Size: st.base.stat.Size, ModTimeNs: st.base.stat.ModTimeNs,
 			Inode: st.base.stat.Inode, Hash: st.base.stat.Hash,
@@ -94,11 +94,11 @@ func decodeDraft(data []byte) (state, int64, error) {
 		return state{}, 0, errBroken
 	}
 	lines, err := text.NewLines(string(body), h.Endings)
-	if err != nil || !h.Format.Encoding.Valid() || !h.Majority.Valid() || h.Path != "" && !filepath.IsAbs(h.Path) {
+	if err != nil || !h.Format.Encoding.Valid() || !h.Majority.Valid() || h.Path != "" && !filepath.IsAbs(string(h.Path)) {
 		return state{}, 0, errBroken
 	}
 	return state{
-		path: h.Path, format: h.Format, majority: h.Majority, lines: lines, version: 1,
+		path: string(h.Path), format: h.Format, majority: h.Majority, lines: lines, version: 1,
 		anchor: clamp(h.Anchor, lines), head: clamp(h.Head, lines),
 		base:         baseline{stat: h.Base.stat(), format: h.BaseFormat, unknown: h.Path != ""},
 		restoredAtMs: h.SavedAtMs,

@@ -97,9 +97,9 @@ type origin struct {
 // head is what is known of a version.
 type head struct {
 	// Path was the file's when the version was kept.
-	Path   string `json:"path"`
-	AtMs   int64  `json:"atMs"`
-	Reason Reason `json:"reason"`
+	Path   workspace.StoredPath `json:"path"`
+	AtMs   int64                `json:"atMs"`
+	Reason Reason               `json:"reason"`
 	// Hash and Bytes are those of the bytes, uncompressed.
 	Hash  string `json:"hash"`
 	Bytes int    `json:"bytes"`
@@ -275,7 +275,7 @@ func (h *history) keep(ctx context.Context, of subject, c content, reason Reason
 		s.sizes[c.hash] = int64(len(packed))
 	}
 	hd := head{
-		Path: of.path, AtMs: atMs, Reason: reason, Hash: c.hash, Bytes: len(c.data), Length: c.length, Endings: c.endings,
+		Path: workspace.StoredPath(of.path), AtMs: atMs, Reason: reason, Hash: c.hash, Bytes: len(c.data), Length: c.length, Endings: c.endings,
 		Problem: c.problem, Volume: of.id.Volume, File: of.id.File,
 	}
 	m := mark{id: fmt.Sprintf("%013d-%s", atMs, c.hash[:16]), atMs: atMs, hash: c.hash[:16]}

@@ -76,7 +76,7 @@ func (h *history) learn() error {
 		}
 		for _, m := range slices.Backward(s.marks) {
 			if hd, err := h.readHead(key, m.id); err == nil {
-				h.known[key] = origin{path: hd.Path, hash: hd.Hash, id: workspace.Identity{Volume: hd.Volume, File: hd.File}}
+				h.known[key] = origin{path: string(hd.Path), hash: hd.Hash, id: workspace.Identity{Volume: hd.Volume, File: hd.File}}
 				break
 			}
 		}
@@ -147,7 +147,7 @@ func (h *history) carry(old, path string) error {
 	if err != nil {
 		return nil //nolint:nilerr // a damaged version is met when it is read
 	}
-	hd.Path = path
+	hd.Path = workspace.StoredPath(path)
 	return h.putHead(key, newest, hd)
 }
 
