@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"workspace":           {"text", "fault"},
 	"workspace/filefault": {"workspace", "fault"},
 	"settings":            {"workspace", "fault"},
-	"attach":              {"rpc", "settings", "fault"},
+	"attach":              {"rpc", "settings", "workspace", "fault"},
 	"credential":          {"credential/nolaunch", "workspace", "fault"},
 	"credential/nolaunch": {},
 	"document":            {"workspace", "text", "fault"},

@@ -29,6 +29,7 @@ import (
 	"galley/backend/fault"
 	"galley/backend/rpc"
 	"galley/backend/settings"
+	"galley/backend/workspace"
 )
 
 // ErrNoAnswer says that a window of this home is running and did not take the
@@ -57,7 +58,7 @@ const methodOpen = "window.open"
 // OpenRequest is what window.open takes.
 type OpenRequest struct {
 	// Paths are absolute.
-	Paths []string `json:"paths"`
+	Paths []workspace.StoredPath `json:"paths"`
 	// Version is that of the program that asks.
 	Version string `json:"version"`
 }
@@ -213,7 +214,11 @@ func (s *Seat) talk(c net.Conn, open func([]string)) {
 		if json.Unmarshal(params, &r) != nil || r.check() != nil {
 			return nil, fault.New(fault.InvalidInput, methodOpen, nil)
 		}
-		open(r.Paths)
+		paths := make([]string, 0, len(r.Paths))
+		for _, p := range r.Paths {
+			paths = append(paths, string(p))
+		}
+		open(paths)
 		return opened{OK: true}, nil
 	})
 	select {
@@ -227,7 +232,8 @@ func (r OpenRequest) check() error {
 	if len(r.Paths) > maxPaths {
 		return fault.New(fault.InvalidInput, methodOpen, nil)
 	}
-	for _, p := range r.Paths {
+	for _, stored := range r.Paths {
+		p := string(stored)
 		if !filepath.IsAbs(p) || len(p) > maxPath || strings.ContainsRune(p, 0) {
 			return fault.New(fault.InvalidInput, methodOpen, nil)
 		}
@@ -237,9 +243,9 @@ func (r OpenRequest) check() error {
 
 // handOver has the running window open paths.
 func handOver(ctx context.Context, cfg Config, paths []string) error {
-	r := OpenRequest{Paths: paths, Version: cfg.Version}
-	if r.Paths == nil {
-		r.Paths = []string{}
+	r := OpenRequest{Paths: make([]workspace.StoredPath, 0, len(paths)), Version: cfg.Version}
+	for _, p := range paths {
+		r.Paths = append(r.Paths, workspace.StoredPath(p))
 	}
 	if err := r.check(); err != nil {
 		return err

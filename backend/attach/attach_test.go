@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 
 	"galley/backend/fault"
 	"galley/backend/settings"
+	"galley/backend/workspace"
 )
 
 // envHome makes this program one that starts on a home, as the window does:
@@ -153,6 +155,9 @@ func TestTake_SecondStartHandsItsFilesOver(t *testing.T) {
 	first := launch(t, home, "1m", nil)
 	first.want("seated")
 	paths := []string{filepath.Join(home, "a b.md"), filepath.Join(home, "c\n\u8336.md")}
+	if runtime.GOOS != "windows" {
+		paths = append(paths, filepath.Join(home, "caf\xe9.md")) // a name that is not UTF-8
+	}
 	second := launch(t, home, "1m", nil, paths...)
 	second.want("handed over")
 	if code := second.wait(); code != 0 {
@@ -291,9 +296,9 @@ func TestSeat_RefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 	for name, answer := range map[string]string{
 		"another method":  request("window.close", OpenRequest{}),
-		"a relative path": request(methodOpen, OpenRequest{Paths: []string{"a.md"}}),
-		"a zero byte":     request(methodOpen, OpenRequest{Paths: []string{filepath.Join(home, "a\x00")}}),
-		"too many":        request(methodOpen, OpenRequest{Paths: slices.Repeat([]string{home}, maxPaths+1)}),
+		"a relative path": request(methodOpen, OpenRequest{Paths: []workspace.StoredPath{"a.md"}}),
+		"a zero byte":     request(methodOpen, OpenRequest{Paths: []workspace.StoredPath{workspace.StoredPath(filepath.Join(home, "a\x00"))}}),
+		"too many":        request(methodOpen, OpenRequest{Paths: slices.Repeat([]workspace.StoredPath{workspace.StoredPath(home)}, maxPaths+1)}),
 		"another type":    request(methodOpen, 7),
 	} {
 		if !strings.Contains(answer, `"error"`) {
@@ -306,7 +311,7 @@ func TestSeat_RefusesWhatItDoesNotKnow(t *testing.T) {
 	if opens != 0 {
 		t.Errorf("opened %d times", opens)
 	}
-	if answer := request(methodOpen, OpenRequest{Paths: []string{home}}); !strings.Contains(answer, `"ok":true`) {
+	if answer := request(methodOpen, OpenRequest{Paths: []workspace.StoredPath{workspace.StoredPath(home)}}); !strings.Contains(answer, `"ok":true`) {
 		t.Errorf("answered %q", answer)
 	}
 	if _, err := Take(t.Context(), config(home, time.Minute), []string{"relative"}); fault.CodeOf(err) != fault.InvalidInput {
