@@ -82,7 +82,7 @@ type sessionFile struct {
 	// Starts counts the starts in a row that did not live long.
 	Starts int `json:"starts"`
 	// Workspace is that of the last session; "" for none.
-	Workspace string `json:"workspace"`
+	Workspace workspace.StoredPath `json:"workspace"`
 	// Sessions, Files and Folders have the newest first.
 	Sessions []Session    `json:"sessions"`
 	Files    []RecentPath `json:"files"`
@@ -260,9 +260,9 @@ func (s *Sessions) Begin() (last Session, looping bool) {
 	})
 	s.report(s.Flush())
 	s.mu.Lock()
-	workspace := s.state.Workspace
+	folder := string(s.state.Workspace)
 	s.mu.Unlock()
-	last, _ = s.Session(workspace)
+	last, _ = s.Session(folder)
 	return last, looping
 }
 
@@ -306,17 +306,17 @@ func (s *Sessions) Keep(session Session) {
 		return
 	}
 	s.change(func(f *sessionFile) {
-		f.Workspace = session.Workspace
+		f.Workspace = workspace.StoredPath(session.Workspace)
 		f.Sessions = slices.Insert(slices.DeleteFunc(f.Sessions, func(old Session) bool {
 			return old.Workspace == session.Workspace
 		}), 0, session)
 	})
 }
 
-func (s *Sessions) isLast(workspace string) bool {
+func (s *Sessions) isLast(folder string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Workspace == workspace && len(s.state.Sessions) > 0 && s.state.Sessions[0].Workspace == workspace
+	return string(s.state.Workspace) == folder && len(s.state.Sessions) > 0 && s.state.Sessions[0].Workspace == folder
 }
 
 func (s Session) equal(t Session) bool {
@@ -358,7 +358,7 @@ func (s *Sessions) Forget(workspace string) {
 // clean brings the state within its bounds: what cannot be meant is left out.
 func (f *sessionFile) clean() {
 	f.Starts = max(0, f.Starts)
-	if !usable(f.Workspace) {
+	if !usable(string(f.Workspace)) {
 		f.Workspace = ""
 	}
 	seen := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -68,6 +69,30 @@ func TestSessions_ComeBack(t *testing.T) {
 	}
 	if l, ok := s.Layout(); !ok || l != want.Layout {
 		t.Errorf("layout %+v", l)
+	}
+}
+
+// Names can be any bytes on many systems.
+//
+// covers: F10
+func TestSessions_NamesThatAreNotUTF8(t *testing.T) {
+	h := home(t, "")
+	s := sessions(t, h)
+	folder, file := at(t, "\xe9"), at(t, "\xe9/caf\xe9.md")
+	want := settings.Session{Workspace: folder, Tabs: []settings.SessionTab{{Path: file, Anchor: 1, Head: 2, Top: 3}}, Current: file}
+	s.Keep(want)
+	s.OpenedFile(file)
+	s.OpenedFolder(folder)
+	must(t, s.Flush())
+
+	s = sessions(t, h)
+	got, _ := s.Begin()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	files, folders := s.Recent()
+	if len(files) != 1 || files[0].Path != file || files[0].AtMs == 0 || len(folders) != 1 || folders[0].Path != folder {
+		t.Errorf("recent %+v, %+v", files, folders)
 	}
 }
 
