@@ -77,6 +77,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   const toasts = createToasts();
   const slots = createSlots();
   const inert = signal(false);
+  const waiting = signal(false);
   const online = signal(navigator.onLine);
   window.addEventListener("online", () => {
     online.value = true;
@@ -381,6 +382,13 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   session.restore(documents.layout.peek());
   await workspace;
   if (files.workspace.peek().path === "" && documents.tabs.peek().length === 0) {
+    // A window that was used before may be about to get back what was open in it.
+    if (documents.layout.peek()?.sidebarView) {
+      waiting.value = true;
+      setTimeout(() => {
+        waiting.value = false;
+      }, longestWaitMs);
+    }
     // The first window lists what was opened of late; without the list it is whole as well.
     await recent.refresh().catch((error: unknown) => console.error(error));
   }
@@ -401,6 +409,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
         slots,
         onSample: files.openSample,
         inert,
+        waiting,
         reload: () => location.reload(),
       },
     }),
@@ -409,6 +418,9 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
   session.follow();
   await assistant.rebind().catch((error: unknown) => console.error(error));
 }
+
+/** How long a window without anything open waits for what was open in it before it says so, in ms. */
+const longestWaitMs = 300;
 
 /** The window's title: the document in front, with a mark while it is unsaved. */
 function titleOf(tab: Tab | null): string {

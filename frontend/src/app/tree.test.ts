@@ -294,7 +294,7 @@ describe("finding and coming back", () => {
   it("lists what was opened of late on the first window, and forgets it when told", async () => {
     const recent = { workspaces: [{ path: "/w", name: "w" }], files: [] };
     const backend = await started({ workspace: "", open: [], recent });
-    expect(words(".recent li .name")).toEqual(["w"]);
+    await until(() => expect(words(".recent li .name")).toEqual(["w"]));
     await clickButton("Clear this list");
     await until(() => expect(words(".recent")).toEqual([]));
     expect(await backend.workspace.Recent()).toEqual({ files: [], workspaces: [] });

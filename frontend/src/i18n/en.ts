@@ -109,6 +109,7 @@ export const en = {
   "set.some": "{n} of {total}",
   "set.nothing": "Nothing to change",
   "set.cut": "Only the first 10,000 changes are here. Apply them, then search again for the rest.",
+  "set.cut.move": "Only the first 10,000 links are here. The others are left as they are.",
   "set.promise": "Each file changes whole or not at all; one undo for the set.",
   "set.changed": "Changed since the preview",
   "set.row": "Line {line}: “{old}” becomes “{insert}”",
@@ -439,6 +440,15 @@ export const en = {
   "settings.sections": "Settings sections",
   "settings.general": "General",
   "settings.general.lede": "How Galley looks and which language it speaks. Documents are not changed.",
+  "settings.files": "Files",
+  "settings.files.lede":
+    "What the search and quick opening leave out. The tree shows it in grey. Nothing on disk is changed.",
+  "settings.hidden": "Hidden files",
+  "settings.hidden.on": "Find files and folders whose names begin with a dot",
+  "settings.ignored": "Leave out",
+  "settings.ignored.hint": "Names of folders and files, one a line, in whatever folder they are.",
+  "settings.ignored.wrong": "“{name}” is not a name of a folder or file.",
+  "settings.ignored.many": "There is room for 200 names; these are {n}.",
   "settings.providers": "AI providers",
   "settings.providers.lede":
     "Text goes only to the provider you choose, and only when you ask. Every answer comes back as a proposal.",

@@ -402,3 +402,46 @@ describe("general settings", () => {
     expect(one(root, ".note h2").textContent).toBe("1 setting was not understood and left out: text.size.");
   });
 });
+
+// covers: E10
+describe("settings of files", () => {
+  const leave = (field: Element) =>
+    act(() => void field.dispatchEvent(new Event("change", { bubbles: true }))).then(settle);
+
+  it("shows hidden files when that is wanted", async () => {
+    const { root, settings } = await staged({}, "files");
+    const hidden = one(root, "[role=switch]");
+    expect(hidden.getAttribute("aria-checked")).toBe("false");
+    await click(hidden);
+    await settle();
+    expect(hidden.getAttribute("aria-checked")).toBe("true");
+    expect(settings.state.value.settings.showHidden).toBe(true);
+  });
+
+  it("leaves out the names of its list, one a line", async () => {
+    const { root, settings } = await staged({}, "files");
+    const list = one<HTMLTextAreaElement>(root, "textarea");
+    expect(list.value).toBe(".git\nnode_modules");
+    await type(list, " .git \n\n.git\n草稿 旧\n");
+    await leave(list);
+    expect(settings.state.value.settings.ignored).toEqual([".git", "草稿 旧"]);
+    expect(list.value).toBe(".git\n草稿 旧");
+    await type(list, "");
+    await leave(list);
+    expect(settings.state.value.settings.ignored).toEqual([]);
+  });
+
+  it("says which name is none, and stores nothing then", async () => {
+    const { root, backend } = await staged({}, "files");
+    const list = one<HTMLTextAreaElement>(root, "textarea");
+    for (const name of ["a/b", "..", "x".repeat(256)]) {
+      await type(list, `.git\n${name}`);
+      await leave(list);
+      expect(one(root, ".err").textContent).toBe(`“${name}” is not a name of a folder or file.`);
+    }
+    await type(list, Array.from({ length: 201 }, (_, i) => `n${i}`).join("\n"));
+    await leave(list);
+    expect(one(root, ".err").textContent).toBe("There is room for 200 names; these are 201.");
+    expect(backend.calls).not.toContain("Settings.Update");
+  });
+});

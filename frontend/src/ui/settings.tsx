@@ -7,10 +7,11 @@ import { describeFault } from "./fault";
 import { Icon, type IconName } from "./icon";
 import { Notice } from "./notice";
 import { Providers, Select } from "./providers";
+import { FileSettings } from "./settings-files";
 import type { SettingsStore } from "./settings-store";
 
 /** A section of the settings. */
-export type SettingsSection = "general" | "providers";
+export type SettingsSection = "general" | "files" | "providers";
 
 const sections: readonly {
   readonly id: SettingsSection;
@@ -18,6 +19,7 @@ const sections: readonly {
   readonly icon: IconName;
 }[] = [
   { id: "general", label: "settings.general", icon: "sliders-horizontal" },
+  { id: "files", label: "settings.files", icon: "folder" },
   { id: "providers", label: "settings.providers", icon: "server" },
 ];
 
@@ -62,12 +64,12 @@ export function SettingsPage({ settings, dialogs, section, provider, onProvider 
   return (
     <div class="set scrolls" tabIndex={-1}>
       <div class="set-in">
-        <h1>{t(section === "general" ? "settings.general" : "settings.providers")}</h1>
-        <p class="lede">{t(section === "general" ? "settings.general.lede" : "settings.providers.lede")}</p>
+        <h1>{t(`settings.${section}`)}</h1>
+        <p class="lede">{t(`settings.${section}.lede`)}</p>
         <Told settings={settings} />
-        {section === "general" ? (
-          <General settings={settings} />
-        ) : (
+        {section === "general" && <General settings={settings} />}
+        {section === "files" && <FileSettings settings={settings} />}
+        {section === "providers" && (
           <Providers settings={settings} dialogs={dialogs} selected={provider} onSelect={onProvider} />
         )}
       </div>

@@ -18,6 +18,8 @@ export interface ShellProps {
   readonly strip: ComponentChildren;
   /** Notices above the text. */
   readonly above: ComponentChildren;
+  /** The id of the document whose text is below them; "" for none. */
+  readonly textOf: string;
   /** What stands in the middle: the text, the settings, or neither. */
   readonly children: ComponentChildren;
   /** The panel's content; null when there is no panel. */
@@ -35,6 +37,7 @@ export function Shell({
   wideSidebar = false,
   strip,
   above,
+  textOf,
   children,
   panel,
   status,
@@ -87,7 +90,7 @@ export function Shell({
             </>
           )}
         </header>
-        <div class="above">{above}</div>
+        <Above textOf={textOf}>{above}</Above>
         {children}
         {status}
         {toast}
@@ -120,6 +123,36 @@ export function Shell({
           </aside>
         </>
       )}
+    </div>
+  );
+}
+
+/** Notices that come and go leave the lines below where they are, unless the text is at its start. */
+function Above({ textOf, children }: { readonly textOf: string; readonly children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null);
+  const now = useRef(textOf);
+  now.current = textOf;
+  useEffect(() => {
+    const element = box.current;
+    if (element === null || typeof ResizeObserver === "undefined") {
+      return;
+    }
+    let last = { height: element.offsetHeight, textOf: now.current };
+    const observer = new ResizeObserver(() => {
+      const { height, textOf } = last;
+      last = { height: element.offsetHeight, textOf: now.current };
+      const text = element.parentElement?.querySelector(".cm-scroller");
+      // Another text has its own place.
+      if (text && text.scrollTop > 0 && textOf === last.textOf) {
+        text.scrollTop += last.height - height;
+      }
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <div class="above" ref={box}>
+      {children}
     </div>
   );
 }

@@ -61,7 +61,7 @@ export async function click(element: Element, init: MouseEventInit = {}): Promis
 }
 
 /** Types a text into a field, all at once. */
-export async function type(field: HTMLInputElement, text: string): Promise<void> {
+export async function type(field: HTMLInputElement | HTMLTextAreaElement, text: string): Promise<void> {
   field.focus();
   field.value = text;
   await act(() => void field.dispatchEvent(new InputEvent("input", { bubbles: true })));

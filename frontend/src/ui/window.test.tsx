@@ -215,6 +215,7 @@ describe("Window", () => {
     tree.setRoot(folder);
     const did: string[] = [];
     const inert = signal(false);
+    const waiting = signal(false);
     const model: WindowModel = {
       board,
       layout: createLayout(),
@@ -258,6 +259,7 @@ describe("Window", () => {
       slots: createSlots(),
       onSample: () => did.push("sample"),
       inert,
+      waiting,
       reload: () => did.push("reload"),
     };
     board.bind({
@@ -274,7 +276,7 @@ describe("Window", () => {
     const root = await show(<Window model={model} />);
     await settle();
     const atStart = did.splice(0);
-    return { root, model, did, inert, atStart };
+    return { root, model, did, inert, waiting, atStart };
   }
 
   it("starts with three ways in, two sentences and a sample, and no sidebar", async () => {
@@ -327,6 +329,7 @@ describe("Window", () => {
     expect(one(root, "[role=tab][aria-selected=true]").textContent).toBe("Settings");
     expect([...root.querySelectorAll(".set-nav button")].map((b) => b.textContent)).toEqual([
       "General",
+      "Files",
       "AI providers",
     ]);
     expect(editor.parentElement?.hidden).toBe(true);
@@ -345,7 +348,7 @@ describe("Window", () => {
       model.layout.sidebarOpen.value = false;
       showSettings(model.settingsTab);
     });
-    expect(root.querySelectorAll(".set-nav button")).toHaveLength(2);
+    expect(root.querySelectorAll(".set-nav button")).toHaveLength(3);
     expect(root.querySelector("[aria-label='Show the sidebar']")).toBeNull();
     await click(root.querySelectorAll(".tab")[0] ?? expect.unreachable());
     expect(root.querySelector(".side")).toBeNull();
@@ -370,6 +373,15 @@ describe("Window", () => {
       model.settingsTab.front.value = false;
     });
     expect(did).toEqual([]);
+  });
+
+  it("shows nothing where what was open last may still come", async () => {
+    const { root, waiting } = await staged([], "");
+    expect(root.querySelector(".first")).not.toBeNull();
+    await act(() => {
+      waiting.value = true;
+    });
+    expect(root.querySelector(".first")).toBeNull();
   });
 
   it("becomes inert when a newer page has attached", async () => {

@@ -121,6 +121,8 @@ export interface WindowModel {
   readonly onSample: () => void;
   /** True when a newer page has taken over: nothing here can be used any more. */
   readonly inert: ReadonlySignal<boolean>;
+  /** What was open at the last end may still come: nothing is shown in its place. */
+  readonly waiting: ReadonlySignal<boolean>;
   /** Loads the page anew, after it broke. */
   readonly reload: () => void;
 }
@@ -155,6 +157,7 @@ function Whole({ model }: { readonly model: WindowModel }) {
         wideSidebar={!settingsFront && (isSearchShown(model) || isCovered(model))}
         strip={<Strip model={model} settingsFront={settingsFront} />}
         above={settingsFront || front !== null ? null : slots.above.value?.()}
+        textOf={documents.current.value ?? ""}
         panel={first || settingsFront || front !== null ? null : (slots.panel.value?.() ?? null)}
         status={
           settingsFront || front !== null ? null : (
@@ -196,7 +199,7 @@ function Whole({ model }: { readonly model: WindowModel }) {
         )}
         {!settingsFront && tabs.length === 0 && (
           <div class="slot" data-part="text">
-            {first ? (
+            {first && model.waiting.value ? null : first ? (
               <FirstRun
                 board={board}
                 recent={model.finder}
