@@ -58,7 +58,7 @@ export function createSearchPanel(
 ): Readonly<Partial<Record<CommandId, CommandAction>>> {
   const { backend, events, documents, board, layout, slots, sets, workspace } = config;
   const preview = signal<PreviewState>({ busy: false, told: "" });
-  const focus = signal(0);
+  const focus = signal(false);
   /** The id of the preview that is wanted; "" for none. */
   let previewing = "";
 
@@ -182,6 +182,12 @@ export function createSearchPanel(
       const isReplace = sets.view.peek()?.set.kind === "replace";
       const changed = sets.view.peek()?.status !== "review";
       sets.close();
+      // The button that had the focus is gone.
+      if (isReplace) {
+        focus.value = true;
+      } else {
+        board.run("view.files");
+      }
       if (isReplace && changed) {
         search.again();
       }
@@ -257,7 +263,7 @@ export function createSearchPanel(
     if (documents.view.hasFocus && seed !== "" && !seed.includes("\n")) {
       search.fill({ query: seed, regexp: false });
     }
-    focus.value += 1;
+    focus.value = true;
   }
 
   /** Goes to the next hit of what is shown, or the next change of a review, and opens it. */

@@ -36,6 +36,42 @@ export function shorten(text: string, most = 44): string {
   return `${letters.slice(0, part).join("")}…${letters.slice(-part).join("")}`;
 }
 
+/** A change with what stands around it in its line. */
+interface Change {
+  readonly before: string;
+  readonly old: string;
+  readonly insert: string;
+  readonly after: string;
+}
+
+/**
+ * A change without what its two sides have in common at their ends, in whole
+ * words: that goes to what stands around it.
+ */
+export function coreOf({ before, old, insert, after }: Change): Change {
+  const [from, to] = [wordsOf(old), wordsOf(insert)];
+  const most = Math.min(from.length, to.length);
+  let start = 0;
+  while (start < most && from[start] === to[start]) {
+    start += 1;
+  }
+  let end = 0;
+  while (end < most - start && from[from.length - 1 - end] === to[to.length - 1 - end]) {
+    end += 1;
+  }
+  return {
+    before: before + from.slice(0, start).join(""),
+    old: from.slice(start, from.length - end).join(""),
+    insert: to.slice(start, to.length - end).join(""),
+    after: from.slice(from.length - end).join("") + after,
+  };
+}
+
+/** Words, escaped letters among them, and the signs between them. */
+function wordsOf(text: string): readonly string[] {
+  return text.match(/(?:[\p{L}\p{M}\p{N}_]|%(?!20)[\dA-Fa-f]{2})+|%20|./gsu) ?? [];
+}
+
 /** Line breaks as a sign, tabs as blanks: a row is one line. */
 export function visible(text: string): string {
   return text.replaceAll("\n", "¶").replaceAll("\t", " ");

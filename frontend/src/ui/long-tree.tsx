@@ -35,6 +35,8 @@ export interface LongTreeProps<R extends LongRow> {
   readonly onTick?: (row: R) => void;
   /** Esc: back to the text. */
   readonly onLeave: () => void;
+  /** It takes the focus when it comes in place of what had it. */
+  readonly takesLostFocus?: boolean;
 }
 
 /** The height of a row, in CSS pixels; the style sheet has the same. */
@@ -79,6 +81,13 @@ export function LongTree<R extends LongRow>(props: LongTreeProps<R>) {
     observer.observe(element);
     return () => observer.disconnect();
   }, [height]);
+
+  const takesLostFocus = props.takesLostFocus === true;
+  useEffect(() => {
+    if (takesLostFocus && document.activeElement === document.body) {
+      list.current?.focus();
+    }
+  }, [takesLostFocus]);
 
   // The current row is brought into sight when it becomes current, not when rows come above it.
   const seen = useRef("");

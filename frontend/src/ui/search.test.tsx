@@ -49,7 +49,7 @@ beforeEach(() => {
 });
 
 const preview = signal<PreviewState>({ busy: false, told: "" });
-const focus = signal(0);
+const focus = signal(false);
 
 async function staged(hasFolder = true): Promise<HTMLElement> {
   return show(
@@ -228,6 +228,25 @@ describe("SearchView", () => {
     expect(root.querySelectorAll("input")).toHaveLength(0);
   });
 
+  it("puts the focus into what is unfolded", async () => {
+    const root = await staged();
+    await click(button(root, "Replace"));
+    expect(document.activeElement).toBe(field(root, "Replace with"));
+    await click(button(root, "Files"));
+    expect(document.activeElement).toBe(field(root, "Only in"));
+    await click(button(root, "Replace"));
+    expect(root.querySelector("input[aria-label='Replace with']")).toBeNull();
+  });
+
+  it("takes the focus once when it is asked to, not each time it is shown", async () => {
+    focus.value = true;
+    const root = await staged();
+    expect(document.activeElement).toBe(field(root, "Search in folder"));
+    (document.activeElement as HTMLElement).blur();
+    const again = await staged();
+    expect(again.contains(document.activeElement)).toBe(false);
+  });
+
   it("is in Chinese", async () => {
     setLanguage("zh");
     const root = await staged();
@@ -321,6 +340,39 @@ describe("SetReview", () => {
     expect(ticksOf(view.value)).toEqual([{ path: "/w/a.md", edits: [0, 1] }]);
     button(root, "Replace 2 in 1 file");
     await press(" ");
+  });
+
+  it("shows of a link only the part that changes, and says all of it", async () => {
+    const links = [
+      edit(1, "Drafts/Night%20Ferry.md", "../Drafts/Night%20Ferry.md"),
+      edit(2, "ferry.md#quay", "night ferry.md#quay"),
+    ];
+    const file = { ...(move.files[0] ?? expect.unreachable()), edits: links };
+    const { root } = await reviewed(reviewSet({ ...move, files: [file] }, new Map()));
+    expect(root.querySelectorAll("del")).toHaveLength(0);
+    expect([...root.querySelectorAll("ins")].map((e) => e.textContent)).toEqual(["../", "night "]);
+    expect(rows(root)[1]?.textContent).toBe("1the ../Drafts/Night%20Ferry.md left");
+    expect(rows(root)[1]?.getAttribute("aria-description")).toBe(
+      "Line 1: “Drafts/Night%20Ferry.md” becomes “../Drafts/Night%20Ferry.md”",
+    );
+  });
+
+  it("says of a move with too many links what becomes of the others", async () => {
+    const { root } = await reviewed(reviewSet({ ...move, cut: true }, new Map()));
+    expect(root.textContent).toContain(
+      "Only the first 10,000 links are here. The others are left as they are.",
+    );
+  });
+
+  it("has the focus when what had it is gone, and gives it to Done at the end", async () => {
+    const { root, view } = await reviewed(reviewSet(set, new Map()));
+    expect(document.activeElement).toBe(one(root, "[role=tree]"));
+    const apply = button(root, "Replace 3 in 2 files");
+    apply.focus();
+    await act(() => {
+      view.value = { ...view.value, status: "applied", receipt: { edits: 3, files: 2, gaveWay: 0 } };
+    });
+    expect(document.activeElement).toBe(button(root, "Done"));
   });
 
   it("names the files that are left out, and why", async () => {

@@ -1,4 +1,4 @@
-import { type ReadonlySignal, useSignal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type CompositionWatch, watchComposition } from "../editor";
@@ -18,8 +18,8 @@ export interface SearchViewProps {
   readonly review: ComponentChildren | null;
   /** What is said of the making of a replacement's preview. */
   readonly preview: ReadonlySignal<PreviewState>;
-  /** Counts up when the query is to get the focus. */
-  readonly focus: ReadonlySignal<number>;
+  /** True when the query is to get the focus; it is set back then. */
+  readonly focus: Signal<boolean>;
   readonly onOpenFolder: () => void;
   readonly onPreview: () => void;
   readonly onStopPreview: () => void;
@@ -72,11 +72,26 @@ function Fields(props: SearchViewProps) {
 
   const asked = props.focus.value;
   useEffect(() => {
-    if (asked > 0) {
+    if (asked) {
+      props.focus.value = false;
       query.current?.focus();
       query.current?.select();
     }
-  }, [asked]);
+  }, [asked, props.focus]);
+  const { replaceOpen, filesOpen } = search;
+  const unfolded = useRef("");
+  const unfold = (name: string) => (): void => {
+    unfolded.current = name;
+  };
+  // Whoever opens a part of the form goes on in it.
+  useEffect(() => {
+    if (unfolded.current !== "") {
+      find.current?.querySelector<HTMLElement>(`[data-fold="${unfolded.current}"] input`)?.focus();
+      unfolded.current = "";
+    }
+  }, [replaceOpen.value, filesOpen.value]);
+  const toResults = (): void =>
+    find.current?.parentElement?.querySelector<HTMLElement>(".hits[tabindex]")?.focus();
 
   const leave = (): void => {
     if (search.results.peek().status === "searching") {
@@ -97,7 +112,7 @@ function Fields(props: SearchViewProps) {
           describedBy={wrong === "" ? undefined : "search-wrong"}
           onText={(text, composing) => search.fill({ query: text }, composing)}
           onEnter={() => search.again()}
-          onDown={() => find.current?.parentElement?.querySelector<HTMLElement>(".hits[tabindex]")?.focus()}
+          onDown={toResults}
           onEscape={leave}
         />
         <Toggle
@@ -125,8 +140,8 @@ function Fields(props: SearchViewProps) {
           <span>{wrong}</span>
         </div>
       )}
-      {search.replaceOpen.value && (
-        <div class="field">
+      {replaceOpen.value && (
+        <div class="field" data-fold="replace">
           <Icon name="replace" small />
           <TextField
             label={t("search.replace.with")}
@@ -134,13 +149,14 @@ function Fields(props: SearchViewProps) {
             placeholder={t("search.replace.with")}
             onText={(text, composing) => search.fill({ replacement: text }, composing)}
             onEnter={onPreview}
+            onDown={toResults}
             onEscape={leave}
           />
           {fields.regexp && <span class="meta">{t("search.replace.groups")}</span>}
         </div>
       )}
-      {search.filesOpen.value && (
-        <div class="two">
+      {filesOpen.value && (
+        <div class="two" data-fold="files">
           <div class="field">
             <TextField
               label={t("search.include")}
@@ -164,8 +180,8 @@ function Fields(props: SearchViewProps) {
         </div>
       )}
       <div class="folds">
-        <Fold label={t("search.replace.show")} open={search.replaceOpen} />
-        <Fold label={t("search.files.show")} open={search.filesOpen} />
+        <Fold label={t("search.replace.show")} open={replaceOpen} onUnfold={unfold("replace")} />
+        <Fold label={t("search.files.show")} open={filesOpen} onUnfold={unfold("files")} />
       </div>
     </div>
   );
@@ -260,13 +276,25 @@ function Toggle(props: {
   );
 }
 
-function Fold({ label, open }: { readonly label: string; readonly open: { value: boolean } }) {
+function Fold({
+  label,
+  open,
+  onUnfold,
+}: {
+  readonly label: string;
+  readonly open: Signal<boolean>;
+  /** Called before it is opened. */
+  readonly onUnfold: () => void;
+}) {
   return (
     <button
       type="button"
       aria-expanded={open.value}
       onClick={() => {
-        open.value = !open.value;
+        if (!open.peek()) {
+          onUnfold();
+        }
+        open.value = !open.peek();
       }}
     >
       <Icon name={open.value ? "chevron-down" : "chevron-right"} small />

@@ -1,9 +1,10 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { ReviewedSet, SetEdit } from "../backend";
 import { isFaultCode } from "../backend";
 import { t } from "../i18n";
-import { shorten, tailOf, visible } from "./excerpt";
+import { coreOf, shorten, tailOf, visible } from "./excerpt";
 import { describeFault } from "./fault";
 import { Icon } from "./icon";
 import { LongTree } from "./long-tree";
@@ -45,6 +46,7 @@ export function SetReview({ view, at, collapsed, actions }: SetReviewProps) {
   const n = ticked.reduce((sum, file) => sum + file.edits.length, 0);
   const able = set.files.filter((file) => file.problem === "" && file.edits.length > 0);
   const total = able.reduce((sum, file) => sum + file.edits.length, 0);
+  const ticking = status === "review" || status === "applying";
   const toggle = (path: string): void => {
     const next = new Set(collapsed.peek());
     if (!next.delete(path)) {
@@ -57,8 +59,8 @@ export function SetReview({ view, at, collapsed, actions }: SetReviewProps) {
       <div class="set-head">
         {set.kind === "move" && <h2 class="p-title">{titleOf(set)}</h2>}
         {set.kind === "move" && <p class="meta">{t("set.links", { n: total, files: able.length })}</p>}
-        {status === "review" && <div class="meta num">{t("set.counts", { n, total })}</div>}
-        {set.cut && <div class="meta">{t("set.cut")}</div>}
+        <div class="meta num">{ticking ? t("set.counts", { n, total }) : t("set.some", { n, total })}</div>
+        {set.cut && <div class="meta">{t(set.kind === "move" ? "set.cut.move" : "set.cut")}</div>}
       </div>
       {rows.length === 0 ? (
         <div class="hits">
@@ -84,6 +86,7 @@ export function SetReview({ view, at, collapsed, actions }: SetReviewProps) {
             },
           })}
           onLeave={actions.leave}
+          takesLostFocus
         />
       )}
       <SetFoot view={view} n={n} files={ticked.length} actions={actions} />
@@ -149,6 +152,13 @@ export function SetReceipt({
 }) {
   const { status, refusal, set } = view;
   const undone = status === "undone";
+  const done = useRef<HTMLButtonElement>(null);
+  // The button that was pressed is gone; this one does no harm.
+  useEffect(() => {
+    if (document.activeElement === document.body) {
+      done.current?.focus();
+    }
+  }, [status]);
   return (
     <>
       {refusal && <Refusal refusal={refusal} set={set} actions={actions} />}
@@ -167,7 +177,13 @@ export function SetReceipt({
             {t(status === "undoing" ? "set.undoing" : "set.undo")}
           </button>
         )}
-        <button type="button" class="btn quiet" disabled={status === "undoing"} onClick={actions.close}>
+        <button
+          type="button"
+          class="btn quiet"
+          ref={done}
+          disabled={status === "undoing"}
+          onClick={actions.close}
+        >
           {t("set.done")}
         </button>
       </div>
@@ -257,15 +273,17 @@ function SetRowContent({ row, view }: { readonly row: SetRow; readonly view: Set
     case "edit": {
       const { edit, file, index } = row;
       const changed = view.changed.get(file.path)?.has(index) === true;
+      // A link's new target differs from the old one in a part, which a row has room for.
+      const { before, old, insert, after } = view.set.kind === "move" ? coreOf(edit) : edit;
       return (
         <>
           <span class="n">{edit.line}</span>
           <span class="clip grow">
-            {tailOf(edit.before)}
-            {edit.old !== "" && <del>{shorten(edit.old)}</del>}
-            {edit.old !== "" && edit.insert !== "" && " "}
-            {edit.insert !== "" && <ins>{shorten(edit.insert)}</ins>}
-            {visible(edit.after)}
+            {tailOf(before)}
+            {old !== "" && <del>{shorten(old)}</del>}
+            {old !== "" && insert !== "" && " "}
+            {insert !== "" && <ins>{shorten(insert)}</ins>}
+            {visible(after)}
           </span>
           {changed && (
             <span class="badge" title={t("set.changed")}>
