@@ -184,12 +184,12 @@ test("replaced by rename, deleted, written again, renamed: all are followed", as
   renameSync(app.path("gone.md.tmp"), app.path("gone.md"));
   await app.until("the replaced text", async () => (await app.text()) === "There.\n");
   rmSync(app.path("gone.md"));
-  await untilNotices("gone.md was deleted on disk.");
+  await untilNotices("gone was deleted on disk.");
   assert.match((await tab("gone").getAttribute("class")) ?? "", /missing/);
   outside("gone.md", "There.\n");
   await untilNotices();
   rmSync(app.path("gone.md"));
-  await untilNotices("gone.md was deleted on disk.");
+  await untilNotices("gone was deleted on disk.");
   await app.click("Save again");
   await app.untilOnDisk("gone.md", "There.\n");
   await untilNotices();

@@ -122,7 +122,7 @@ describe("boot", () => {
     const backend = await started();
     typeText("x");
     choose(backend, "file.close");
-    await until(() => expect(words(".dialog h2")).toEqual(["Save a.md?"]));
+    await until(() => expect(words(".dialog h2")).toEqual(["Save a?"]));
     await clickButton("Cancel Esc");
     await until(() => expect(words(".dialog")).toEqual([]));
     expect(tabs()).toEqual(["a"]);

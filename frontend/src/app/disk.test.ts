@@ -319,7 +319,7 @@ describe("a file that is deleted or moved", () => {
   it("strikes the tab, offers to write it again, and forgets all when it comes back", async () => {
     const backend = await started();
     backend.changeOutside("/w/a.md", null);
-    await until(() => expect(words(".note h2")).toEqual(["a.md was deleted on disk."]));
+    await until(() => expect(words(".note h2")).toEqual(["a was deleted on disk."]));
     expect(words(".tab.missing .clip")).toEqual(["a"]);
     backend.changeOutside("/w/a.md", base);
     await until(() => expect(words(".note h2")).toEqual([]));

@@ -5,7 +5,7 @@ import type { DiskChanged, Document } from "../backend";
 import type { Documents, Tab } from "../document";
 import { type Endings, endingsOf, isComposing } from "../editor";
 import { formatTime, t } from "../i18n";
-import { Notice } from "../ui";
+import { documentLabel, Notice } from "../ui";
 import type { Compare } from "./compare";
 import type { Files } from "./files";
 
@@ -152,7 +152,7 @@ export function followDisk(config: DiskConfig): Disk {
         {info.disk === "missing" && (
           <Notice
             kind="warn"
-            title={t("disk.missing.title", { name: info.name })}
+            title={t("disk.missing.title", { name: documentLabel(info.name) })}
             text={t("disk.missing.text")}
             actions={
               <>

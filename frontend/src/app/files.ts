@@ -12,15 +12,16 @@ import {
 import type { Documents, Tab } from "../document";
 import { endingsOf } from "../editor";
 import { t } from "../i18n";
-import type {
-  CommandAction,
-  CommandId,
-  Counts,
-  Dialogs,
-  DocumentsView,
-  SettingsTab,
-  StatusView,
-  Tree,
+import {
+  type CommandAction,
+  type CommandId,
+  type Counts,
+  type Dialogs,
+  type DocumentsView,
+  documentLabel,
+  type SettingsTab,
+  type StatusView,
+  type Tree,
 } from "../ui";
 import { countWhenResting } from "./counting";
 
@@ -276,7 +277,7 @@ export function createFiles(config: FilesConfig): Files {
 
 /** The name of a document; one without a file has it in the language of the interface. */
 function nameOf(tab: Tab): string {
-  return tab.info.peek().name || t("tabs.untitled");
+  return documentLabel(tab.info.peek().name) || t("tabs.untitled");
 }
 
 function tabView(tab: Tab) {

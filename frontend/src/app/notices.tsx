@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { BackendError, Draft } from "../backend";
 import type { Documents, Tab } from "../document";
 import { formatTime, t } from "../i18n";
-import { FaultNotice, Notice } from "../ui";
+import { documentLabel, FaultNotice, Notice } from "../ui";
 import type { Compare } from "./compare";
 import type { Disk } from "./disk";
 import type { Files } from "./files";
@@ -127,7 +127,7 @@ function FoundDraft({
   return (
     <Notice
       icon="clock"
-      title={t("dialogs.draft.title", { time: formatTime(draft.savedAtMs), name: draft.name })}
+      title={t("dialogs.draft.title", { time: formatTime(draft.savedAtMs), name: documentLabel(draft.name) })}
       text={t(draft.conflict ? "dialogs.draft.conflict" : "dialogs.draft.text")}
       actions={
         <>

@@ -31,6 +31,8 @@ export interface RowViewProps {
   readonly mark: RowMark | undefined;
   readonly cut: boolean;
   readonly dropTarget: boolean;
+  /** The open menu is about it. */
+  readonly inMenu: boolean;
   /** The field in place of its name; null for none. */
   readonly field: TreeField | null;
   readonly tree: Tree;
@@ -164,7 +166,7 @@ export function rowLabel(row: TreeRow): string {
   }
 }
 
-function rowClass({ row, mark, cut, dropTarget, field }: RowViewProps): string | undefined {
+function rowClass({ row, mark, cut, dropTarget, inMenu, field }: RowViewProps): string | undefined {
   if (row.type === "told") {
     return "told";
   }
@@ -173,6 +175,7 @@ function rowClass({ row, mark, cut, dropTarget, field }: RowViewProps): string |
     mark === "missing" && "missing",
     cut && "cut",
     dropTarget && "drop",
+    inMenu && "in-menu",
     field !== null && "naming",
   ].filter((name) => name !== false);
   return names.length > 0 ? names.join(" ") : undefined;

@@ -224,6 +224,7 @@ export function TreeView({ tree, label, current, marks, platform, handlers }: Tr
               mark={row.type === "entry" ? marks.get(path) : undefined}
               cut={tree.cut.value !== "" && isWithin(path, tree.cut.value)}
               dropTarget={row.type === "entry" && row.entry.folder && drag.over.value === path}
+              inMenu={row.type === "entry" && menu.value?.path === path}
               field={index === fieldAt && field !== null ? field : null}
               tree={tree}
               handlers={handlers}
