@@ -193,6 +193,42 @@ func TestWatcher_FilesOutside(t *testing.T) {
 	}
 }
 
+// An open file is followed where the tree does not look: in what is set aside
+// and behind a link.
+//
+// covers: F5
+func TestWatcher_FilesSetAside(t *testing.T) {
+	root := tree(t, map[string]string{
+		"w/a.md": "a", "w/.hidden/b.md": "b", "w/.hidden/c.md": "c", "w/node_modules/p/d.md": "d", "w/s/e.md": "e", "w/l": "-> $ROOT/o", "o/f.md": "f",
+	})
+	w := root + "/w"
+	e := watch(t, w)
+	e.folders(2)
+	hidden, deep, linked := w+"/.hidden/b.md", w+"/node_modules/p/d.md", w+"/l/f.md"
+	e.w.Watch(w, []string{w + "/a.md", hidden, deep, linked, w + "/s/e.md"})
+	e.w.Refresh()
+	e.until("refresh", func(c workspace.Changes) bool { return c.All })
+	must(t, os.WriteFile(w+"/.hidden/c.md", []byte("c2"), 0o644)) // which nobody has open
+	for _, path := range []string{hidden, deep, linked} {
+		must(t, os.WriteFile(path, []byte("2"), 0o644))
+		if c := e.until(path, named("", path)); len(c.Folders) != 0 || slices.Contains(c.Files, w+"/.hidden/c.md") {
+			t.Errorf("told besides: %+v", c)
+		}
+	}
+	must(t, os.WriteFile(w+"/s/e.md", []byte("e2"), 0o644))
+	e.until("in the tree", named("", w+"/s/e.md"))
+
+	// Its folder goes and comes back.
+	must(t, os.RemoveAll(w+"/.hidden"))
+	e.until("removed", named(w, hidden))
+	must(t, os.MkdirAll(root+"/.hidden", 0o755))
+	must(t, os.WriteFile(root+"/.hidden/b.md", []byte("b3"), 0o644))
+	must(t, os.Rename(root+"/.hidden", w+"/.hidden"))
+	e.until("back", named(w, w+"/.hidden"))
+	must(t, os.WriteFile(hidden, []byte("b4"), 0o644))
+	e.until("in the new folder", named("", hidden))
+}
+
 // TestWatcher_FolderVanishes removes and moves the workspace and the folders
 // above it, and brings them back.
 //

@@ -26,7 +26,9 @@ type watching struct {
 	// is not there. real is its path without links.
 	rootInfo fs.FileInfo
 	real     string
-	outside  map[string]bool // files outside of the workspace, by path
+	// outside are the open files, by path, whose folders are not in tree: those
+	// outside of the workspace, set aside, behind a link or past a limit.
+	outside map[string]bool
 	// uses counts what each watch is for.
 	uses map[string]int
 	// tree holds the watched folders of the workspace, and what each costs.
@@ -75,8 +77,6 @@ func (l *watching) aim(t target, again bool) {
 	if t.root != l.root || again {
 		l.forget()
 		l.root, l.limited = t.root, false
-		l.files = nil
-		l.outside = map[string]bool{}
 		if l.findRoot() {
 			l.queue = append(l.queue, errand{path: l.root})
 		}
@@ -84,12 +84,6 @@ func (l *watching) aim(t target, again bool) {
 		return
 	}
 	l.files = t.files
-	l.outside = map[string]bool{}
-	for _, f := range t.files {
-		if _, inside := rebase(f, l.root, ""); !inside || l.root == "" {
-			l.outside[f] = true
-		}
-	}
 	l.surround()
 }
 
@@ -115,7 +109,8 @@ func (l *watching) findRoot() bool {
 }
 
 // surround watches the folder that holds the workspace, or the nearest above
-// it that is there, and the folders of files outside.
+// it that is there, and the folders of files outside. A folder that was made
+// anew is watched from then on.
 func (l *watching) surround() {
 	want := map[string]bool{}
 	if l.root != "" {
@@ -135,8 +130,12 @@ func (l *watching) surround() {
 			want[filepath.Dir(up)] = true
 		}
 	}
-	for f := range l.outside {
-		want[filepath.Dir(f)] = true
+	l.outside = map[string]bool{}
+	for _, f := range l.files {
+		if _, followed := l.tree[filepath.Dir(f)]; !followed {
+			l.outside[f] = true
+			want[filepath.Dir(f)] = true
+		}
 	}
 	old := l.around
 	l.around = slices.Sorted(maps.Keys(want))
@@ -198,6 +197,7 @@ func (l *watching) surveyNext() {
 	defer func() {
 		if len(l.queue) == 0 {
 			l.queue = nil
+			l.surround()
 			l.cfg.Surveyed(len(l.tree))
 		}
 	}()
@@ -286,7 +286,16 @@ func (l *watching) hear(e fsnotify.Event) {
 			l.dropBelow(path)
 		}
 	}
-	if e.Has(fsnotify.Create) && !l.cfg.Grants.Ignored(filepath.Base(path)) && l.cfg.Grants.isFolder(path) {
+	if !e.Has(fsnotify.Create) {
+		return
+	}
+	for f := range l.outside {
+		if _, inside := rebase(f, path, ""); inside && f != path {
+			l.surround()
+			break
+		}
+	}
+	if !l.cfg.Grants.Ignored(filepath.Base(path)) && l.cfg.Grants.isFolder(path) {
 		// One that came in place of another has no watch of its own yet.
 		l.dropBelow(path)
 		l.queue = append(l.queue, errand{path: path, tell: true})
