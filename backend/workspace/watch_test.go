@@ -193,6 +193,33 @@ func TestWatcher_FilesOutside(t *testing.T) {
 	}
 }
 
+// The folder of a file by itself goes and comes back, also with the one above.
+//
+// covers: F5
+func TestWatcher_FolderOfAFileOutsideVanishes(t *testing.T) {
+	root := tree(t, map[string]string{"w/a.md": "a", "o/p/b.md": "b"})
+	e := watch(t, root+"/w")
+	e.folders(1)
+	path := root + "/o/p/b.md"
+	for _, open := range []string{root + "/w", ""} {
+		e.w.Watch(open, []string{path})
+		e.w.Refresh()
+		e.until("refresh", func(c workspace.Changes) bool { return c.All })
+		must(t, os.RemoveAll(root+"/o"))
+		e.until("removed", named("", path))
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		e.until("made anew", named("", path))
+		must(t, os.WriteFile(path, []byte("b2"), 0o644))
+		e.until("in the new folder", named("", path))
+		must(t, os.Rename(root+"/o/p", root+"/o/q"))
+		e.until("moved away", named("", path))
+		must(t, os.Rename(root+"/o/q", root+"/o/p"))
+		e.until("moved back", named("", path))
+		must(t, os.WriteFile(path, []byte("b3"), 0o644))
+		e.until("at its place", named("", path))
+	}
+}
+
 // An open file is followed where the tree does not look: in what is set aside
 // and behind a link.
 //

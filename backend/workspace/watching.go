@@ -109,17 +109,14 @@ func (l *watching) findRoot() bool {
 }
 
 // surround watches the folder that holds the workspace, or the nearest above
-// it that is there, and the folders of files outside. A folder that was made
+// it that is there, and so the folders of files outside. A folder that was made
 // anew is watched from then on.
 func (l *watching) surround() {
 	want := map[string]bool{}
 	if l.root != "" {
 		up := filepath.Dir(l.root)
-		for l.rootInfo == nil && up != filepath.Dir(up) {
-			if _, err := l.cfg.Grants.calls.EvalSymlinks(up); err == nil {
-				break
-			}
-			up = filepath.Dir(up)
+		if l.rootInfo == nil {
+			up = l.nearest(up)
 		}
 		want[up] = true
 		if l.rootInfo != nil {
@@ -134,7 +131,7 @@ func (l *watching) surround() {
 	for _, f := range l.files {
 		if _, followed := l.tree[filepath.Dir(f)]; !followed {
 			l.outside[f] = true
-			want[filepath.Dir(f)] = true
+			want[l.nearest(filepath.Dir(f))] = true
 		}
 	}
 	old := l.around
@@ -144,6 +141,38 @@ func (l *watching) surround() {
 	}
 	for _, path := range old {
 		l.unuse(path)
+	}
+}
+
+// nearest is the folder, or else the nearest above it that is there.
+func (l *watching) nearest(folder string) string {
+	for folder != filepath.Dir(folder) {
+		if _, err := l.cfg.Grants.calls.EvalSymlinks(folder); err == nil {
+			break
+		}
+		folder = filepath.Dir(folder)
+	}
+	return folder
+}
+
+// await watches anew what leads to files outside of the tree when a folder came
+// or went that is on the way to one.
+func (l *watching) await(folder string) {
+	led := false
+	for f := range l.outside {
+		if _, inside := rebase(f, folder, ""); inside && f != folder {
+			l.file(f)
+			led = true
+		}
+	}
+	// A folder can come in one that is just being looked at.
+	for range maxDepth {
+		if !led {
+			return
+		}
+		before := l.around
+		l.surround()
+		led = !slices.Equal(before, l.around)
 	}
 }
 
@@ -261,6 +290,9 @@ func (l *watching) hear(e fsnotify.Event) {
 	if l.outside[path] {
 		l.file(path)
 	}
+	if e.Has(fsnotify.Create | fsnotify.Remove | fsnotify.Rename) {
+		l.await(path)
+	}
 	if l.root == "" {
 		return
 	}
@@ -286,16 +318,7 @@ func (l *watching) hear(e fsnotify.Event) {
 			l.dropBelow(path)
 		}
 	}
-	if !e.Has(fsnotify.Create) {
-		return
-	}
-	for f := range l.outside {
-		if _, inside := rebase(f, path, ""); inside && f != path {
-			l.surround()
-			break
-		}
-	}
-	if !l.cfg.Grants.Ignored(filepath.Base(path)) && l.cfg.Grants.isFolder(path) {
+	if e.Has(fsnotify.Create) && !l.cfg.Grants.Ignored(filepath.Base(path)) && l.cfg.Grants.isFolder(path) {
 		// One that came in place of another has no watch of its own yet.
 		l.dropBelow(path)
 		l.queue = append(l.queue, errand{path: path, tell: true})
