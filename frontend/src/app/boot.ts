@@ -262,7 +262,10 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
       run: () => {
         showTree();
         const rows = tree.rows.peek();
-        tree.wanted.value = (rows.find((row) => row.key === tree.focused.peek()) ?? rows[0])?.key ?? "";
+        const front = documents.current.peek()?.info.peek().path;
+        const at =
+          rows.find((row) => row.key === tree.focused.peek()) ?? rows.find((row) => row.key === front);
+        tree.wanted.value = (at ?? rows[0])?.key ?? "";
       },
       checked: () => layout.sidebarOpen.value && layout.sideView.value === "files",
     },

@@ -188,6 +188,7 @@ describe("a file that changes while text is unsaved", () => {
   it("keeps mine, and theirs in history", async () => {
     const backend = await conflict();
     await clickButton("Keep mine");
+    expect(document.activeElement?.classList).toContain("cm-content");
     await until(() => expect(backend.disk.get("/w/a.md")).toBe(base.replace("1,200", "1,240")));
     await until(() => expect(words(".note h2")).toEqual([]));
     const { versions } = await backend.documents.History("d1");

@@ -114,14 +114,17 @@ export function followDisk(config: DiskConfig): Disk {
     }
   }
 
-  function keepMine(tab: Tab): void {
+  // The notice goes, with the button that was pressed: the focus is the text's again.
+  function writeMine(tab: Tab): void {
     compare.leave(tab);
     void files.save(tab, true);
+    documents.view.focus();
   }
 
   function takeTheirs(tab: Tab): void {
     compare.leave(tab);
     files.attempt(() => documents.reload(tab.id));
+    documents.view.focus();
   }
 
   function DiskNotices() {
@@ -142,7 +145,7 @@ export function followDisk(config: DiskConfig): Disk {
             text={t("faults.changed_on_disk.text")}
             actions={
               <>
-                <Step label={t("action.keepMine")} run={() => keepMine(tab)} />
+                <Step label={t("action.keepMine")} run={() => writeMine(tab)} />
                 <Step label={t("action.takeTheirs")} run={() => takeTheirs(tab)} />
                 <Step label={t("action.compare")} run={() => void compare.open(tab)} />
               </>
@@ -156,7 +159,7 @@ export function followDisk(config: DiskConfig): Disk {
             text={t("disk.missing.text")}
             actions={
               <>
-                <Step label={t("disk.missing.save")} run={() => void files.save(tab, true)} />
+                <Step label={t("disk.missing.save")} run={() => writeMine(tab)} />
                 <Step label={t("disk.missing.close")} run={() => files.view.close(tab.id)} quiet />
               </>
             }
@@ -180,6 +183,7 @@ export function followDisk(config: DiskConfig): Disk {
                   label={t("action.dismiss")}
                   run={() => {
                     closed.value = new Set(closed.peek()).add(tab.id);
+                    documents.view.focus();
                   }}
                   quiet
                 />
