@@ -193,7 +193,7 @@ func (s *Set) RestoreDraft(ctx context.Context, page int64, id string) (Info, er
 		// Gone or out of reach: the text comes back all the same, and saving
 		// it says what is wrong.
 		s.standing(&st)
-		if err := s.noneOpenAt(st.path); err != nil {
+		if err := s.noneOpenAt("restore draft", st.path, nil); err != nil {
 			return Info{}, err
 		}
 		return s.reopen(id, st), nil
@@ -286,13 +286,14 @@ func (s *Set) adopt(ctx context.Context, d *doc, id string, st state) (Info, err
 	return i, nil
 }
 
-// noneOpenAt refuses a path that an open document has.
-func (s *Set) noneOpenAt(path string) error {
+// noneOpenAt refuses a path that an open document but except has, whether its
+// file is there or not.
+func (s *Set) noneOpenAt(op, path string, except *doc) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.docs {
-		if d.path == path {
-			return &fault.Error{Code: fault.Exists, Op: "restore draft", Detail: filepath.Base(path)}
+		if d.path == path && d != except {
+			return &fault.Error{Code: fault.Exists, Op: op, Detail: filepath.Base(path)}
 		}
 	}
 	return nil

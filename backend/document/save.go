@@ -103,6 +103,10 @@ func (s *Set) SaveAs(ctx context.Context, r SaveRequest, path string) (Saved, er
 			return Saved{}, &fault.Error{Code: fault.Exists, Op: "save as", Detail: filepath.Base(path)}
 		}
 	}
+	// That of another document can be gone: it still is that one's.
+	if err := s.noneOpenAt("save as", path, d); err != nil {
+		return Saved{}, err
+	}
 	r.Overwrite = true
 	return s.write(ctx, d, st, data, path, r)
 }

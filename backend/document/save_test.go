@@ -165,6 +165,29 @@ func TestSaveAs_OwnNameKeepsTheCheck(t *testing.T) {
 	b.wantDisk("n.md", "v2\n")
 }
 
+// A file that is gone still is that of its document, out-4.
+//
+// covers: F5
+func TestSaveAs_NotUnderAnotherDocument(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("n.md", "mine\n")
+	b.file("gone.md", "theirs\n")
+	id, other := b.open("n.md").ID, b.open("gone.md").ID
+	if err := os.Remove(b.path("gone.md")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.SaveAs(t.Context(), b.request(id), b.path("gone.md"))
+	wantCode(t, "save under the path of another", err, fault.Exists)
+	if _, err := os.Lstat(b.path("gone.md")); err == nil {
+		t.Error("it was written all the same")
+	}
+	saved, err := b.SaveAs(t.Context(), b.request(other), b.path("gone.md"))
+	if err != nil || saved.Document.Path != b.path("gone.md") {
+		t.Errorf("its own document: %+v, %v", saved, err)
+	}
+}
+
 // A7.
 //
 // covers: F4
