@@ -11,5 +11,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node", testTimeout: 60_000 },
+  test: {
+    include: ["src/**/*.test.{ts,tsx}"],
+    setupFiles: ["src/effects.testing.ts"],
+    environment: "node",
+    testTimeout: 60_000,
+  },
 });
