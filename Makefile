@@ -101,7 +101,7 @@ test-window: $(OUT)/galley-e2e $(OUT)/galley
 	cd frontend && node --test --test-concurrency=1 e2e/window/*.test.mjs
 
 ## test-files: files and workspace through all layers; FIDELITY=file takes another corpus
-test-files: deps deps-test frontend/node_modules $(OUT)/galley-e2e $(OUT)/galley
+test-files: deps deps-test frontend/node_modules $(OUT)/galley-dev $(OUT)/galley-e2e $(OUT)/galley
 	@build/files
 
 ## fuzz: every fuzzer for half a minute each
