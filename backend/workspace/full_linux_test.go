@@ -27,6 +27,8 @@ func TestSave_FullDisk(t *testing.T) {
 	for _, what := range []string{"text", "text and recovery", "in place", "in place and recovery", "new file", "drained"} {
 		t.Run(what, func(t *testing.T) {
 			root := t.TempDir()
+			// In case the child did not live to take its disk away.
+			defer func() { _ = syscall.Unmount(filepath.Join(root, "disk"), syscall.MNT_DETACH) }()
 			cmd := exec.Command(program, root, what)
 			cmd.Env = append(os.Environ(), childEnv+"=full")
 			cmd.Dir = "/"
@@ -48,7 +50,9 @@ func TestSave_FullDisk(t *testing.T) {
 // saveToFullDisk mounts the small disk, saves where there is no room, and says
 // whether all that was there before is there after.
 func saveToFullDisk(root, what string) error {
-	if err := syscall.Mount("", "/", "", syscall.MS_PRIVATE|syscall.MS_REC, ""); err != nil {
+	// EINVAL: the root is no mount of its own, as under chroot. The disk can
+	// then be seen outside as well, until it is taken away again.
+	if err := syscall.Mount("", "/", "", syscall.MS_PRIVATE|syscall.MS_REC, ""); err != nil && !errors.Is(err, syscall.EINVAL) {
 		return fmt.Errorf("make the mounts private: %w", err)
 	}
 	disk := filepath.Join(root, "disk")
@@ -58,6 +62,7 @@ func saveToFullDisk(root, what string) error {
 	if err := syscall.Mount("galley", disk, "tmpfs", 0, fmt.Sprintf("size=%d", fullDisk)); err != nil {
 		return fmt.Errorf("mount a small disk: %w", err)
 	}
+	defer func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) }()
 	recovery := filepath.Join(root, "recovery")
 	if strings.HasSuffix(what, "and recovery") {
 		recovery = filepath.Join(disk, "recovery")
