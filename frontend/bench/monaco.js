@@ -10,7 +10,8 @@ let editor = null;
 let model = null;
 
 /** Shows a text and returns the milliseconds until its first line was painted. */
-globalThis.openText = async (text, mark) => {
+globalThis.openText = async (url, mark) => {
+  const text = await (await fetch(url)).text();
   editor?.dispose();
   model?.dispose();
   const root = document.querySelector("#editor");
