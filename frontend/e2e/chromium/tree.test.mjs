@@ -132,6 +132,8 @@ test("a document is dragged into a folder, and moved back by cut and paste", asy
   await row("Accounts").focus();
   await app.press("Control+v");
   await until("the file is back", () => onDisk("Ferry.md") && !onDisk("Old/Ferry.md"));
+  // Its two folders are listed one after the other.
+  await until("one row of it", async () => (await row("Ferry").count()) === 1);
 });
 
 // covers: F8

@@ -98,7 +98,7 @@ test("closing asks about unsaved text: cancel, save, discard", async () => {
   await app.type(" and three");
   await app.press("Control+w");
   await dialog().waitFor();
-  assert.match(await dialog().innerText(), /Save plain\.md\?/);
+  assert.match(await dialog().innerText(), /Save plain\?/);
   assert.equal(
     await app.page.evaluate(() => document.activeElement?.textContent),
     "Save",
