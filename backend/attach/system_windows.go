@@ -45,10 +45,6 @@ func sameUser(net.Conn) error { return nil }
 // since nobody else can read a locked part.
 const lockedAt = 1 << 30
 
-// lock is a file that one process at a time has locked. The system takes it
-// back when the process ends.
-type lock struct{ file *os.File }
-
 // tryLock locks the file at path, which is made when missing; nil when another
 // process has it.
 func tryLock(path string) (*lock, error) {
@@ -69,16 +65,4 @@ func tryLock(path string) (*lock, error) {
 		return nil, nil
 	}
 	return nil, err
-}
-
-// write names the socket in the lock file.
-func (l *lock) write(at string) error {
-	_, err := l.file.WriteAt([]byte(at+"\n"), 0)
-	return err
-}
-
-// release gives the lock back.
-func (l *lock) release() {
-	_ = l.file.Truncate(0) // the next holder does it too
-	_ = l.file.Close()     // which unlocks, whatever it says
 }
