@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"workspace":           {"text", "fault"},
 	"workspace/filefault": {"workspace", "fault"},
 	"settings":            {"workspace", "fault"},
-	"attach":              {"rpc", "settings", "workspace", "fault"},
+	"attach":              {"agent/host", "agent/core", "agent/wire", "agent/feed", "rpc", "settings", "workspace", "fault"},
 	"credential":          {"credential/nolaunch", "workspace", "fault"},
 	"credential/nolaunch": {},
 	"document":            {"workspace", "text", "fault"},
@@ -48,12 +48,18 @@ var allowed = map[string][]string{
 		"agent/core", "agent/wire", "agent/feed", "agent/loop", "agent/store", "rpc", "provider", "provider/openaichat", "provider/scripted", "text", "fault",
 	},
 	"agent/host": {"agent/core", "agent/wire", "agent/feed", "rpc", "proc", "document", "workspace", "credential", "settings", "text", "fault"},
-	"cli":        {"agent/runner", "agent/wire", "settings", "fault"},
+	"agent/tools": {
+		"agent/core", "agent/wire", "agent/resolve", "document", "search", "reviewed", "workspace", "markdown", "text", "fault",
+	},
+	"cli": {
+		"agent/runner", "agent/host", "agent/tools", "agent/core", "agent/wire", "attach", "document", "search", "workspace", "credential", "settings", "text", "fault",
+	},
 	"api": {
-		"agent/host", "agent/core", "agent/wire", "document", "search", "reviewed", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
+		"agent/host", "agent/tools", "agent/core", "agent/wire", "attach", "document", "search", "reviewed", "workspace", "settings", "credential", "provider", "provider/openaichat", "text", "fault",
 	},
 	"bench":        {},
 	"bench/search": {"bench", "search", "workspace"},
+	"bench/host":   {"bench", "agent/host", "agent/runner", "agent/store", "agent/core", "agent/wire", "agent/feed", "provider/scripted", "rpc", "fault"},
 	"bench/save":   {"bench", "document", "workspace", "text", "fault"},
 	"api/tsgen":    {"api", "agent/core", "text", "fault"},
 }

@@ -41,7 +41,7 @@ func (s *Agent) Attach(afterSeq int64) (AgentState, error) {
 	return call(s.log, "attach agent", func() (AgentState, error) {
 		out := AgentState{
 			Cursor: afterSeq, Runner: runnerStateOf(s.host.Runner()),
-			Sessions: []core.Session{}, Runs: []core.Run{}, Proposals: []core.Proposal{},
+			Sessions: []core.Session{}, Runs: []core.Run{}, Proposals: []core.Proposal{}, Approvals: []core.Approval{},
 		}
 		state, err := s.host.State(s.ctx())
 		if fault.CodeOf(err) == fault.RunnerGone || fault.CodeOf(err) == fault.StoreFailed {
@@ -50,7 +50,8 @@ func (s *Agent) Attach(afterSeq int64) (AgentState, error) {
 		if err != nil {
 			return AgentState{}, err
 		}
-		out.Cursor, out.Sessions, out.Runs, out.Proposals = state.Seq, state.Sessions, state.Runs, state.Proposals
+		out.Cursor, out.Sessions, out.Runs = state.Seq, state.Sessions, state.Runs
+		out.Proposals, out.Approvals = state.Proposals, state.Approvals
 		return out, nil
 	})
 }

@@ -247,7 +247,9 @@ type DecideResult struct {
 
 // RunnerState says whether AI can be used.
 type RunnerState struct {
-	// Status is starting, ready, stopped (restarting) or failed (given up).
+	// Status is starting, ready, stopped (restarting), failed (given up) or
+	// elsewhere: a command line holds the agent of this home; its runs can be
+	// watched, stopped and approved, and new ones wait until it has ended.
 	Status string `json:"status"`
 	// Code is the fault behind stopped and failed; "" otherwise.
 	Code string `json:"code"`
@@ -256,13 +258,14 @@ type RunnerState struct {
 	Restarts int `json:"restarts"`
 }
 
-// AgentState is sessions, runs and proposals at Cursor.
+// AgentState is sessions, runs, open proposals and pending approvals at Cursor.
 type AgentState struct {
 	Cursor    int64           `json:"cursor"`
 	Runner    RunnerState     `json:"runner"`
 	Sessions  []core.Session  `json:"sessions"`
 	Runs      []core.Run      `json:"runs"`
 	Proposals []core.Proposal `json:"proposals"`
+	Approvals []core.Approval `json:"approvals"`
 }
 
 // MenuInvoked says that a native menu item was chosen.

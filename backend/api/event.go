@@ -21,7 +21,7 @@ type Envelope struct {
 	SessionID string `json:"sessionId"`
 	AtMs      int64  `json:"atMs"`
 	// Ref is true when the payload was over 32 KB and lacks its body, which is
-	// then fetched by id (Agent.Proposal).
+	// then fetched by id (Agent.Proposal, Agent.ToolCall, Agent.MessageText).
 	Ref bool `json:"ref"`
 }
 
@@ -45,6 +45,8 @@ func Events() []EventRow {
 	page := Audience{Page: true}
 	return []EventRow{
 		{"session.created", reflect.TypeFor[core.Session](), fact},
+		{"session.changed", reflect.TypeFor[core.Session](), fact},
+		{"session.deleted", reflect.TypeFor[core.SessionDeleted](), page},
 		{"run.accepted", reflect.TypeFor[core.Run](), fact},
 		{"run.started", reflect.TypeFor[core.RunChanged](), fact},
 		{"run.waiting", reflect.TypeFor[core.RunChanged](), fact},
@@ -56,6 +58,12 @@ func Events() []EventRow {
 		{"run.interrupted", reflect.TypeFor[core.RunChanged](), told},
 		{"message.committed", reflect.TypeFor[core.MessageCommitted](), told},
 		{"attempt.withdrawn", reflect.TypeFor[core.AttemptWithdrawn](), fact},
+		{"model_call.begun", reflect.TypeFor[core.ModelCallBegun](), fact},
+		{"model_call.ended", reflect.TypeFor[core.ModelCallEnded](), fact},
+		{"tool.changed", reflect.TypeFor[core.ToolCall](), told},
+		{"tool.reconciled", reflect.TypeFor[core.ToolReconciled](), told},
+		{"approval.asked", reflect.TypeFor[core.Approval](), fact},
+		{"approval.decided", reflect.TypeFor[core.Approval](), told},
 		{"proposal.created", reflect.TypeFor[core.Proposal](), told},
 		{"proposal.decided", reflect.TypeFor[core.ProposalDecided](), told},
 		{"runner.recovered", reflect.TypeFor[core.RunnerRecovered](), fact},

@@ -21,6 +21,10 @@ type EventType string
 // The committed events. The payload type of each is in its comment.
 const (
 	EventSessionCreated   EventType = "session.created"   // Session
+	EventSessionChanged   EventType = "session.changed"   // Session
+	EventSessionDeleted   EventType = "session.deleted"   // SessionDeleted
+	EventModelCallBegun   EventType = "model_call.begun"  // ModelCallBegun
+	EventModelCallEnded   EventType = "model_call.ended"  // ModelCallEnded
 	EventRunAccepted      EventType = "run.accepted"      // Run
 	EventRunStarted       EventType = "run.started"       // RunChanged
 	EventRunWaiting       EventType = "run.waiting"       // RunChanged
@@ -33,7 +37,7 @@ const (
 	EventMessageCommitted EventType = "message.committed" // MessageCommitted
 	EventAttemptWithdrawn EventType = "attempt.withdrawn" // AttemptWithdrawn
 	EventToolChanged      EventType = "tool.changed"      // ToolCall
-	EventToolReconciled   EventType = "tool.reconciled"   // ToolCall
+	EventToolReconciled   EventType = "tool.reconciled"   // ToolReconciled
 	EventApprovalAsked    EventType = "approval.asked"    // Approval
 	EventApprovalDecided  EventType = "approval.decided"  // Approval
 	EventProposalCreated  EventType = "proposal.created"  // Proposal
@@ -60,6 +64,37 @@ type MessageCommitted struct {
 	Message   Message   `json:"message"`
 	// Status is complete, partial or discarded.
 	Status string `json:"status"`
+	// Attempt is the model call's whose answer it is; previews of it and of
+	// earlier attempts are void. 0 for what no model said.
+	Attempt int `json:"attempt"`
+}
+
+// SessionDeleted is the payload of session.deleted. The session's other events
+// are gone with it.
+type SessionDeleted struct {
+	SessionID SessionID `json:"sessionId"`
+}
+
+// ModelCallBegun is the payload of model_call.begun: a request is about to be
+// sent, with so much in it.
+type ModelCallBegun struct {
+	Step    int `json:"step"`
+	Attempt int `json:"attempt"`
+	// ContextTokens is an estimate; ContextSize what the model takes, 0 when
+	// that is not known.
+	ContextTokens int `json:"contextTokens"`
+	ContextSize   int `json:"contextSize"`
+}
+
+// ModelCallEnded is the payload of model_call.ended.
+type ModelCallEnded struct {
+	Step         int       `json:"step"`
+	Attempt      int       `json:"attempt"`
+	Phase        CallPhase `json:"phase"`
+	FinishReason string    `json:"finishReason"`
+	Usage        Usage     `json:"usage"`
+	// Code is the fault that ended it; empty for none.
+	Code string `json:"code"`
 }
 
 // AttemptWithdrawn says that the preview of a dead attempt is void.
@@ -76,6 +111,28 @@ type ProposalDecided struct {
 	Hunks          []HunkDecision `json:"hunks"`
 	AppliedVersion int            `json:"appliedVersion"`
 }
+
+// ToolReconciled is the payload of tool.reconciled: what was found out about a
+// call afterwards. A final state is never changed; Verdict then stands beside
+// it.
+type ToolReconciled struct {
+	Call ToolCall `json:"call"`
+	// Verdict is applied, absent or unknown.
+	Verdict ToolVerdict `json:"verdict"`
+	// By is recovery or person.
+	By string `json:"by"`
+}
+
+// ToolVerdict is what a look at the disk, or a person, says of a call whose end
+// nobody saw.
+type ToolVerdict string
+
+// The verdicts of a reconciliation.
+const (
+	VerdictApplied ToolVerdict = "applied"
+	VerdictAbsent  ToolVerdict = "absent"
+	VerdictUnknown ToolVerdict = "unknown"
+)
 
 // RunnerRecovered is the payload of runner.recovered.
 type RunnerRecovered struct {

@@ -2,12 +2,13 @@ package core
 
 import "context"
 
-// State is sessions, runs and open proposals at one cursor. Slices are never
-// nil. Runs holds the non-final ones and the newest 50 others.
+// State is sessions, runs, open proposals and pending approvals at one cursor.
+// Slices are never nil. Runs holds the non-final ones and the newest 50 others.
 type State struct {
 	Sessions  []Session  `json:"sessions"`
 	Runs      []Run      `json:"runs"`
 	Proposals []Proposal `json:"proposals"`
+	Approvals []Approval `json:"approvals"`
 }
 
 // Submission is a run to accept.
@@ -25,8 +26,49 @@ type Submission struct {
 	Model       ModelRef
 	Budget      Budget
 	DocURI      string
+	// Tools are the names of the tools that the run may use.
+	Tools []string
 	// Message is the person's; committed with the run.
 	Message Message
+}
+
+// StoredMessage is a message of a session with what only the journal knows.
+type StoredMessage struct {
+	ID    MessageID
+	RunID RunID
+	Ord   int
+	Message
+	// Status is complete or partial.
+	Status string
+}
+
+// History is everything that a context can be built of: a session's messages
+// in order, also those that broke off, and what became of the calls and
+// proposals of its runs. A tool's result is no message: it stands in its call,
+// so that a call without one cannot be left alone (R9).
+type History struct {
+	Session  Session
+	Messages []StoredMessage
+	// Runs, Calls and Proposals are in order of creation; never nil.
+	Runs      []Run
+	Calls     []ToolCall
+	Proposals []Proposal
+	Approvals []Approval
+	// Verdicts are what was found out of calls afterwards.
+	Verdicts map[ToolCallID]ToolVerdict
+}
+
+// RunDetail is a run with all that is known of it.
+type RunDetail struct {
+	Run       Run        `json:"run"`
+	Session   Session    `json:"session"`
+	Calls     []ToolCall `json:"calls"`
+	Approvals []Approval `json:"approvals"`
+	Proposals []Proposal `json:"proposals"`
+	// Messages are those of the run, in order.
+	Messages []MessageCommitted `json:"messages"`
+	// ModelCalls are its attempts, in order.
+	ModelCalls []ModelCallEnded `json:"modelCalls"`
 }
 
 // CancelReceipt is the stored answer to a cancel command.
@@ -78,6 +120,8 @@ type ModelCall struct {
 	FinishReason  string
 	Usage         Usage
 	ErrorClass    string
+	// Context is what the request holds; nil when nobody asks.
+	Context *ContextReport
 }
 
 // Recovered is what a start found of earlier ones.
@@ -117,6 +161,60 @@ type Journal interface {
 	KeepDraft(ctx context.Context, id RunID, m Message) error
 	// Messages returns a session's complete messages in order.
 	Messages(ctx context.Context, id SessionID) ([]Message, error)
+	// History returns what a context is built of.
+	History(ctx context.Context, id SessionID) (History, error)
+
+	// CommitStep records the assistant's message of a step that goes on,
+	// together with the calls it asks for, in their order. A tool_call part
+	// whose call has no id yet gets it: the message is committed with them.
+	CommitStep(ctx context.Context, id RunID, attempt int, m Message, calls []ToolCall) ([]ToolCall, error)
+	// RefuseCall ends a proposed call that schema or policy refuse.
+	RefuseCall(ctx context.Context, id ToolCallID, reason, result string) error
+	// AskApproval makes a proposed call, and its run, wait for a person.
+	AskApproval(ctx context.Context, a Approval) (Approval, error)
+	// DecideApproval records a person's answer (T5).
+	DecideApproval(ctx context.Context, cmd CommandID, id ApprovalID, call ToolCallID, inputDigest string, d Decision) (Approval, error)
+	// Granted reports whether a person allowed a tool for the session.
+	Granted(ctx context.Context, session SessionID, tool string) (bool, error)
+	// ReadyCall stores the intent of a call: nothing may happen before (R6).
+	ReadyCall(ctx context.Context, id ToolCallID, in Intent) error
+	// StartCall commits that a ready call is about to be carried out.
+	StartCall(ctx context.Context, id ToolCallID) error
+	// FinishCall commits the result of a running call.
+	FinishCall(ctx context.Context, id ToolCallID, end CallEnd) error
+	// ToolCall returns one call.
+	ToolCall(ctx context.Context, id ToolCallID) (ToolCall, error)
+	// ToolCalls returns the calls of a run in order.
+	ToolCalls(ctx context.Context, run RunID) ([]ToolCall, error)
+	// Unsettled returns the calls of earlier starts that the host must look at.
+	Unsettled(ctx context.Context) ([]UnsettledCall, error)
+	// Reconcile settles such a call by what the host has seen.
+	Reconcile(ctx context.Context, id ToolCallID, to ToolCallState) error
+	// ReconcileByPerson records what a person found out about a call whose
+	// state is unknown; idempotent by command.
+	ReconcileByPerson(ctx context.Context, cmd CommandID, id ToolCallID, v ToolVerdict) error
+
+	// CreateSession makes a session; idempotent by command.
+	CreateSession(ctx context.Context, cmd CommandID, s Session) (Session, error)
+	// ChangeSession renames a session or archives it; idempotent by command. A
+	// nil field stays.
+	ChangeSession(ctx context.Context, cmd CommandID, id SessionID, title *string, archived *bool) (Session, error)
+	// DeleteSession removes a session with its rows and files; busy while a run
+	// of it has not ended.
+	DeleteSession(ctx context.Context, cmd CommandID, id SessionID) error
+	// SessionEvents returns at most limit events of a session with seq > after.
+	SessionEvents(ctx context.Context, id SessionID, after int64, limit int) ([]Event, error)
+	// Runs returns the newest runs, newest first, at most limit.
+	Runs(ctx context.Context, limit int) ([]Run, error)
+	// RunDetail returns one run with all that is known of it.
+	RunDetail(ctx context.Context, id RunID) (RunDetail, error)
+	// Contexts returns what each request of a run held, in order.
+	Contexts(ctx context.Context, id RunID) ([]ContextReport, error)
+	// Artifact returns at most limit bytes of an artifact from an offset. One
+	// whose file is gone is not_found.
+	Artifact(ctx context.Context, id ArtifactID, offset int64, limit int) (Artifact, []byte, error)
+	// Backup writes a consistent copy of the database to a path.
+	Backup(ctx context.Context, path string) error
 
 	// Proposal returns one proposal.
 	Proposal(ctx context.Context, id ProposalID) (Proposal, error)

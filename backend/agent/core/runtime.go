@@ -1,6 +1,10 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"galley/backend/fault"
+)
 
 // Runtime carries out runs (R1). Which one a run uses is visible nowhere but
 // in the runtime's own folder.
@@ -24,6 +28,16 @@ type Task struct {
 	// Messages are the session's complete ones in order, the person's new one
 	// last. Never empty.
 	Messages []Message
+	// Tools are those there are; the run may use those that Run.Tools names.
+	Tools Registry
+	// Policy is the person's at the start of the run.
+	Policy Policy
+	// Toolbox has tools carried out; nil exactly when Run.Tools is empty.
+	Toolbox Toolbox
+	// ContextTokens is how many tokens the model takes; 0 when not known.
+	ContextTokens int
+	// Language is the interface's BCP 47 tag ("en", "zh").
+	Language string
 	// Snapshot is the document as sent with the run; nil when there is none. A
 	// rewrite always has one.
 	Snapshot *Snapshot
@@ -53,10 +67,82 @@ type RewriteInput struct {
 	Language string `json:"language"`
 }
 
+// Toolbox has the host carry out tools. Its methods block until the host has
+// answered, ctx has ended, or the host is gone.
+type Toolbox interface {
+	// Prepare looks at a call without any effect: what a person is to be shown,
+	// and what its intent needs. A call that cannot succeed fails here, with a
+	// fault that becomes its result.
+	Prepare(ctx context.Context, c ToolCall) (Prepared, error)
+	// Execute carries out a call whose start is committed. Where ctx ends it
+	// tells the host to stop and still waits a little for what really
+	// happened. An error means that nobody knows: the call is then interrupted
+	// when it reads and unknown when it writes.
+	Execute(ctx context.Context, c ToolCall, in Intent) (ToolResult, error)
+}
+
+// Prepared is what Prepare finds.
+type Prepared struct {
+	// Summary is what an approval shows.
+	Summary ToolSummary `json:"summary"`
+	// BaseVersion, Source, Target and the digests are those of an Intent.
+	BaseVersion int    `json:"baseVersion"`
+	Source      string `json:"source"`
+	Target      string `json:"target"`
+	PreDigest   string `json:"preDigest"`
+	PostDigest  string `json:"postDigest"`
+}
+
+// ToolSummary is what a person is shown of a call before they decide. Zero
+// fields are left out.
+type ToolSummary struct {
+	// Path is what the call is about, relative to the workspace; NewPath where
+	// it leads.
+	Path    string `json:"path"`
+	NewPath string `json:"newPath"`
+	// Text is the content of a new document, or what is searched for. Bytes and
+	// Words count it.
+	Text  string `json:"text"`
+	Bytes int    `json:"bytes"`
+	Words int    `json:"words"`
+	// Links are how many links lead to a document that is renamed.
+	Links int `json:"links"`
+	// Invisible says that the text holds invisible or bidi characters (X4).
+	Invisible bool `json:"invisible"`
+}
+
+// ToolResult is how a call went, as the host saw it.
+type ToolResult struct {
+	// Text is what the model is told, whole. IsError marks a failure; Code is
+	// then its fault.
+	Text    string     `json:"text"`
+	IsError bool       `json:"isError"`
+	Code    fault.Code `json:"code"`
+	// Stopped says that nothing happened because it was told to stop.
+	Stopped bool `json:"stopped"`
+	// PreDigest and PostDigest are hex digests of the target's bytes.
+	PreDigest  string    `json:"preDigest"`
+	PostDigest string    `json:"postDigest"`
+	Facts      ToolFacts `json:"facts"`
+	// Proposal is what proposePatch came to; nil for others.
+	Proposal *Proposal `json:"proposal,omitempty"`
+}
+
 // Recorder is what a Runtime writes while it runs: the part of Journal about
-// model calls, and previews. The first three block until the commit; their
-// errors are Journal's, and after one nothing more may be started.
+// model calls and tools, and previews. All but Preview block until the commit;
+// their errors are Journal's, and after one nothing more may be started.
 type Recorder interface {
+	// History returns what a context is built of, the person's message last.
+	History(ctx context.Context, id SessionID) (History, error)
+	CommitStep(ctx context.Context, id RunID, attempt int, m Message, calls []ToolCall) ([]ToolCall, error)
+	RefuseCall(ctx context.Context, id ToolCallID, reason, result string) error
+	AskApproval(ctx context.Context, a Approval) (Approval, error)
+	// AwaitApproval waits until a person has decided, or ctx has ended.
+	AwaitApproval(ctx context.Context, id ApprovalID) (Approval, error)
+	Granted(ctx context.Context, session SessionID, tool string) (bool, error)
+	ReadyCall(ctx context.Context, id ToolCallID, in Intent) error
+	StartCall(ctx context.Context, id ToolCallID) error
+	FinishCall(ctx context.Context, id ToolCallID, end CallEnd) error
 	// BeginModelCall records a call as prepared and returns it with its id.
 	// Nothing may be sent before it has returned.
 	BeginModelCall(ctx context.Context, call ModelCall) (ModelCall, error)

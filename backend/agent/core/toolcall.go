@@ -29,11 +29,30 @@ type ToolCall struct {
 	// Result is what the model is told; empty until the call ended.
 	Result string `json:"result"`
 	// Truncated says that Result is shorter than what came.
-	Truncated    bool  `json:"truncated"`
-	ProposedAtMs int64 `json:"proposedAtMs"`
-	ReadyAtMs    int64 `json:"readyAtMs"`   // 0: never ready
-	StartedAtMs  int64 `json:"startedAtMs"` // 0: not started
-	EndedAtMs    int64 `json:"endedAtMs"`   // 0: not ended
+	Truncated bool `json:"truncated"`
+	// ArtifactID names the whole of what came; empty when Result is it.
+	ArtifactID ArtifactID `json:"artifactId"`
+	// Facts are what a row shows of the call besides its input.
+	Facts        ToolFacts `json:"facts"`
+	ProposedAtMs int64     `json:"proposedAtMs"`
+	ReadyAtMs    int64     `json:"readyAtMs"`   // 0: never ready
+	StartedAtMs  int64     `json:"startedAtMs"` // 0: not started
+	EndedAtMs    int64     `json:"endedAtMs"`   // 0: not ended
+}
+
+// ToolFacts are what the host tells of a call for people: what was read and how
+// much of it (T7). Zero fields say nothing.
+type ToolFacts struct {
+	// Path is relative to the workspace, or the document's name.
+	Path string `json:"path"`
+	// Bytes read or written; Hits of a search in Files files.
+	Bytes int `json:"bytes"`
+	Hits  int `json:"hits"`
+	Files int `json:"files"`
+	// Version is the document's as it was read; 0 for none.
+	Version int `json:"version"`
+	// More says that there was more than was given.
+	More bool `json:"more"`
 }
 
 // Intent is what is stored before a side effect: everything recovery needs to
@@ -45,6 +64,10 @@ type Intent struct {
 	InputDigest string `json:"inputDigest"`
 	// BaseVersion is the document's version; 0 when no document is touched.
 	BaseVersion int `json:"baseVersion"`
+	// Source and Target are the absolute paths that a file tool reads from and
+	// writes to; empty for none.
+	Source string `json:"source"`
+	Target string `json:"target"`
 	// PreDigest and PostDigest are hex digests of the target's bytes before
 	// and after; empty when it has none.
 	PreDigest  string `json:"preDigest"`
@@ -76,12 +99,12 @@ type Approval struct {
 	InputDigest string `json:"inputDigest"`
 	// Rule names what made it ask: the permission.
 	Rule Permission `json:"rule"`
-	// Summary is what the person is shown, as JSON of the tool's own shape.
-	Summary     json.RawMessage `json:"summary"`
-	State       ApprovalState   `json:"state"`
-	CreatedAtMs int64           `json:"createdAtMs"`
-	ExpiresAtMs int64           `json:"expiresAtMs"` // 0: does not expire
-	DecidedAtMs int64           `json:"decidedAtMs"` // 0: not decided
+	// Summary is what the person is shown.
+	Summary     ToolSummary   `json:"summary"`
+	State       ApprovalState `json:"state"`
+	CreatedAtMs int64         `json:"createdAtMs"`
+	ExpiresAtMs int64         `json:"expiresAtMs"` // 0: does not expire
+	DecidedAtMs int64         `json:"decidedAtMs"` // 0: not decided
 }
 
 // InputDigest returns the SHA-256 of a normalised input.
@@ -98,6 +121,10 @@ type CallEnd struct {
 	Truncated bool
 	// PostDigest is the hex digest of the target afterwards; may be empty.
 	PostDigest string
+	Facts      ToolFacts
+	// Whole is all that came where Result is shorter; it is kept as an artifact
+	// with the result. Empty for none.
+	Whole string
 	// Proposal is committed with the result, nil when there is none.
 	Proposal *Proposal
 }

@@ -53,6 +53,9 @@ type Config struct {
 	// they are. It is called when a request is about to be made.
 	Credential func(ctx context.Context, ref string) (string, error)
 
+	// Tools carries out what runs ask for; nil when runs have no tools.
+	Tools Tools
+
 	// OnEvent gets every committed event; nil for none.
 	OnEvent func(core.Event)
 	// OnPreview gets streamed text; nil for none.
@@ -73,6 +76,19 @@ type Config struct {
 	Steady time.Duration
 }
 
+// Tools looks at calls and carries them out, over the permits and the open
+// documents. Its methods may be called from any goroutine; each ends soon after
+// its ctx has. Faults become results.
+type Tools interface {
+	// Prepare has no effect.
+	Prepare(ctx context.Context, p wire.ToolPrepareParams) (core.Prepared, error)
+	// Execute is called once for a call. It checks again all that Prepare saw:
+	// what was approved must still be so.
+	Execute(ctx context.Context, p wire.ToolExecuteParams) (core.ToolResult, error)
+	// Probe says what became of a call of an earlier start, by digests.
+	Probe(ctx context.Context, p wire.ToolProbeParams) (wire.ToolProbeResult, error)
+}
+
 // Status is where the Runner stands.
 type Status string
 
@@ -85,6 +101,8 @@ const (
 	Stopped Status = "stopped"
 	// Failed: it ended and will not.
 	Failed Status = "failed"
+	// Elsewhere: another process holds the agent of this home.
+	Elsewhere Status = "elsewhere"
 )
 
 // Runner is the state of the Runner.

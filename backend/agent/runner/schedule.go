@@ -207,6 +207,11 @@ type recorder struct {
 	hub *hub
 }
 
+// AwaitApproval implements core.Recorder.
+func (r recorder) AwaitApproval(context.Context, core.ApprovalID) (core.Approval, error) {
+	return core.Approval{}, fault.New(fault.Internal, "await approval", errors.New("not built yet"))
+}
+
 // Preview implements core.Recorder.
 func (r recorder) Preview(p core.Preview) { r.hub.preview(p) }
 

@@ -224,8 +224,12 @@ func (r *Runner) session(ctx context.Context, p wire.SessionGetParams) (wire.Ses
 	}
 	for _, s := range state.Sessions {
 		if s.ID == p.SessionID {
-			messages, err := r.store.Messages(ctx, s.ID)
-			return wire.SessionGetResult{Session: s, Messages: messages}, err
+			h, err := r.store.History(ctx, s.ID)
+			res := wire.SessionGetResult{Session: s, Messages: []core.MessageCommitted{}}
+			for _, m := range h.Messages {
+				res.Messages = append(res.Messages, core.MessageCommitted{MessageID: m.ID, Ord: m.Ord, Message: m.Message, Status: m.Status})
+			}
+			return res, err
 		}
 	}
 	return wire.SessionGetResult{}, &fault.Error{Code: fault.NotFound, Op: wire.MethodSessionGet, Detail: "session"}

@@ -305,7 +305,12 @@ func scanApproval(r scanner) (core.Approval, error) {
 	var digest []byte
 	var summary string
 	err := r.Scan(&a.ID, &a.ToolCallID, &a.RunID, &digest, &a.Rule, &summary, &a.State, &a.CreatedAtMs, &a.ExpiresAtMs, &a.DecidedAtMs)
+	if err != nil {
+		return core.Approval{}, err
+	}
 	a.InputDigest = hex.EncodeToString(digest)
-	a.Summary = json.RawMessage(summary)
-	return a, err
+	if err := json.Unmarshal([]byte(summary), &a.Summary); err != nil {
+		return core.Approval{}, fmt.Errorf("approval %s: %w", a.ID, err)
+	}
+	return a, nil
 }

@@ -37,7 +37,7 @@ func (s *Store) read(ctx context.Context, op string, f func(ctx context.Context,
 // conversation and are not archived, and those of the returned runs and
 // proposals.
 func (s *Store) Snapshot(ctx context.Context) (core.State, int64, error) {
-	st := core.State{Runs: []core.Run{}, Proposals: []core.Proposal{}}
+	st := core.State{Runs: []core.Run{}, Proposals: []core.Proposal{}, Approvals: []core.Approval{}}
 	var seq int64
 	err := s.read(ctx, "snapshot", func(ctx context.Context, q querier) error {
 		var err error

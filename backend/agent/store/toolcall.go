@@ -92,11 +92,12 @@ func (s *Store) AskApproval(ctx context.Context, a core.Approval) (core.Approval
 		if a.ID == "" {
 			a.ID = core.ApprovalID(s.cfg.NewID())
 		}
-		if a.Summary == nil {
-			a.Summary = json.RawMessage("{}")
+		summary, err := encode(a.Summary)
+		if err != nil {
+			return err
 		}
 		a.RunID, a.InputDigest, a.State, a.CreatedAtMs, a.DecidedAtMs = run.ID, c.InputDigest, core.ApprovalPending, t.now, 0
-		if err := t.update(ctx, qInsertApproval, string(a.ID), string(c.ID), string(run.ID), digest, string(a.Rule), string(a.Summary), timeOrNull(a.ExpiresAtMs), t.now); err != nil {
+		if err := t.update(ctx, qInsertApproval, string(a.ID), string(c.ID), string(run.ID), digest, string(a.Rule), summary, timeOrNull(a.ExpiresAtMs), t.now); err != nil {
 			return err
 		}
 		if err := t.emit(ctx, core.EventApprovalAsked, run.SessionID, run.ID, c.ID, a); err != nil {

@@ -24,16 +24,24 @@ const (
 	MethodSessionCreate   = "session.create"
 	MethodSessionList     = "session.list"
 	MethodSessionGet      = "session.get"
-	MethodSessionArchive  = "session.archive"
+	MethodSessionChange   = "session.change"
+	MethodSessionDelete   = "session.delete"
+	MethodSessionEvents   = "session.events"
 	MethodRunSubmit       = "run.submit"
 	MethodRunGet          = "run.get"
+	MethodRunList         = "run.list"
+	MethodRunDetail       = "run.detail"
 	MethodRunCancel       = "run.cancel"
 	MethodRunContinue     = "run.continue"
 	MethodModelChat       = "model.chat"
 	MethodApprovalDecide  = "approval.decide"
 	MethodProposalDecide  = "proposal.decide"
 	MethodProposalGet     = "proposal.get"
+	MethodToolGet         = "tool.get"
 	MethodToolReconcile   = "tool.reconcile"
+	MethodContextExplain  = "context.explain"
+	MethodArtifactGet     = "artifact.get"
+	MethodStoreBackup     = "store.backup"
 	MethodEventsSubscribe = "events.subscribe"
 	MethodProviderTest    = "provider.test"
 	MethodProviderModels  = "provider.models"
@@ -48,6 +56,7 @@ const (
 
 // Requests from Runner to host.
 const (
+	MethodToolPrepare   = "tool.prepare"
 	MethodToolExecute   = "tool.execute"
 	MethodToolProbe     = "tool.probe"
 	MethodToolCancel    = "tool.cancel"
@@ -129,6 +138,31 @@ type SubmitParams struct {
 	Budget       core.Budget     `json:"budget"`
 	Snapshot     *core.Snapshot  `json:"snapshot,omitempty"`
 	Supersedes   core.ProposalID `json:"supersedes"`
+	// Policy holds what the person set per permission; nil for the defaults.
+	Policy core.Policy `json:"policy,omitempty"`
+	// ContextTokens is how many tokens the model takes; 0 when not known.
+	ContextTokens int `json:"contextTokens"`
+	// Language is the interface's BCP 47 tag ("en", "zh").
+	Language string `json:"language"`
+	// WorkspaceID is the path of the folder that the session belongs to; empty
+	// for none.
+	WorkspaceID string `json:"workspaceId"`
+}
+
+// ContinueParams of run.continue: a new run that goes on where an interrupted,
+// failed or cancelled one ended, and is told the truth about it. It takes what
+// run.submit takes, but kind and input. The result is a SubmitResult.
+type ContinueParams struct {
+	CommandID     core.CommandID `json:"commandId"`
+	FromRunID     core.RunID     `json:"fromRunId"`
+	ModelRef      core.ModelRef  `json:"modelRef"`
+	Provider      ProviderConfig `json:"providerConfig"`
+	AllowedTools  []string       `json:"allowedTools"`
+	Budget        core.Budget    `json:"budget"`
+	Snapshot      *core.Snapshot `json:"snapshot,omitempty"`
+	Policy        core.Policy    `json:"policy,omitempty"`
+	ContextTokens int            `json:"contextTokens"`
+	Language      string         `json:"language"`
 }
 
 // RewriteInput is what a person asked for a selection.
@@ -169,15 +203,112 @@ type RunGetParams struct {
 	RunID core.RunID `json:"runId"`
 }
 
+// RunListParams of run.list; the result is a []core.Run, newest first.
+type RunListParams struct {
+	// Limit is 1 to 1,000.
+	Limit int `json:"limit"`
+}
+
 // SessionGetParams of session.get.
 type SessionGetParams struct {
 	SessionID core.SessionID `json:"sessionId"`
 }
 
-// SessionGetResult of session.get: a session and its complete messages.
+// SessionCreateParams of session.create; the result is a core.Session.
+type SessionCreateParams struct {
+	CommandID   core.CommandID `json:"commandId"`
+	Title       string         `json:"title"`
+	WorkspaceID string         `json:"workspaceId"`
+	DocURI      string         `json:"docUri"`
+	ModelRef    core.ModelRef  `json:"modelRef"`
+}
+
+// SessionChangeParams of session.change; the result is a core.Session. A field
+// that is absent stays.
+type SessionChangeParams struct {
+	CommandID core.CommandID `json:"commandId"`
+	SessionID core.SessionID `json:"sessionId"`
+	Title     *string        `json:"title,omitempty"`
+	Archived  *bool          `json:"archived,omitempty"`
+}
+
+// SessionDeleteParams of session.delete.
+type SessionDeleteParams struct {
+	CommandID core.CommandID `json:"commandId"`
+	SessionID core.SessionID `json:"sessionId"`
+}
+
+// SessionEventsParams of session.events: a page of a session's events, from
+// which its history can be replayed.
+type SessionEventsParams struct {
+	SessionID core.SessionID `json:"sessionId"`
+	AfterSeq  int64          `json:"afterSeq"`
+	// Limit is 1 to 1,000.
+	Limit int `json:"limit"`
+}
+
+// SessionEventsResult of session.events. An answer is cut before it is too
+// long for a line: More then says so.
+type SessionEventsResult struct {
+	Events []core.Event `json:"events"`
+	More   bool         `json:"more"`
+}
+
+// ApprovalDecideParams of approval.decide; the result is a core.Approval.
+type ApprovalDecideParams struct {
+	CommandID   core.CommandID  `json:"commandId"`
+	ApprovalID  core.ApprovalID `json:"approvalId"`
+	ToolCallID  core.ToolCallID `json:"toolCallId"`
+	InputDigest string          `json:"inputDigest"`
+	Decision    core.Decision   `json:"decision"`
+}
+
+// ToolGetParams of tool.get; the result is a core.ToolCall.
+type ToolGetParams struct {
+	ToolCallID core.ToolCallID `json:"toolCallId"`
+}
+
+// ToolReconcileParams of tool.reconcile: what a person found out about a call
+// whose outcome is unknown.
+type ToolReconcileParams struct {
+	CommandID  core.CommandID   `json:"commandId"`
+	ToolCallID core.ToolCallID  `json:"toolCallId"`
+	Verdict    core.ToolVerdict `json:"verdict"`
+}
+
+// ContextExplainParams of context.explain; the result is a
+// []core.ContextReport, one for each request of the run.
+type ContextExplainParams struct {
+	RunID core.RunID `json:"runId"`
+}
+
+// ArtifactGetParams of artifact.get.
+type ArtifactGetParams struct {
+	ArtifactID core.ArtifactID `json:"artifactId"`
+	// Offset and Limit are in bytes; Limit is at most 1 MiB.
+	Offset int64 `json:"offset"`
+	Limit  int   `json:"limit"`
+}
+
+// ArtifactGetResult of artifact.get. Text begins and ends at whole characters.
+type ArtifactGetResult struct {
+	Artifact core.Artifact `json:"artifact"`
+	Text     string        `json:"text"`
+	// Next is the offset that follows; 0 at the end.
+	Next int64 `json:"next"`
+}
+
+// BackupParams of store.backup. Path is absolute; what is there is replaced
+// only when the copy is whole.
+type BackupParams struct {
+	Path string `json:"path"`
+}
+
+// SessionGetResult of session.get: a session and its messages, also those that
+// broke off.
 type SessionGetResult struct {
-	Session  core.Session   `json:"session"`
-	Messages []core.Message `json:"messages"`
+	Session  core.Session            `json:"session"`
+	Messages []core.MessageCommitted `json:"messages"`
 }
 
 // ChatParams of model.chat: one answer, without session, tools or record.
@@ -245,21 +376,53 @@ type CredentialResult struct {
 	Secret string `json:"secret"`
 }
 
-// ToolExecuteParams of tool.execute.
+// ToolCallRef says which call a tool request is about, and of which run. The
+// host finds what the run was given (document, folder) by its command.
+type ToolCallRef struct {
+	CommandID  core.CommandID  `json:"commandId"`
+	RunID      core.RunID      `json:"runId"`
+	SessionID  core.SessionID  `json:"sessionId"`
+	ToolCallID core.ToolCallID `json:"toolCallId"`
+}
+
+// ToolPrepareParams of tool.prepare; the result is a core.Prepared. It has no
+// effect.
+type ToolPrepareParams struct {
+	ToolCallRef
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+// ToolExecuteParams of tool.execute; the result is a core.ToolResult. The same
+// call is never sent twice.
 type ToolExecuteParams struct {
-	ToolCallID  core.ToolCallID `json:"toolCallId"`
+	ToolCallRef
 	Name        string          `json:"name"`
 	Input       json.RawMessage `json:"input"`
 	InputDigest string          `json:"inputDigest"`
-	DeadlineMs  int64           `json:"deadlineMs"`
+	// Intent is what was stored before.
+	Intent     core.Intent `json:"intent"`
+	DeadlineMs int64       `json:"deadlineMs"`
+	// MaxBytes bounds the text of the result.
+	MaxBytes int `json:"maxBytes"`
 }
 
-// ToolExecuteResult of tool.execute.
-type ToolExecuteResult struct {
-	Text       string `json:"text"`
-	IsError    bool   `json:"isError"`
-	PreDigest  string `json:"preDigest"`
-	PostDigest string `json:"postDigest"`
+// ToolCancelParams of tool.cancel: stop if that is still possible. The answer
+// of tool.execute says what happened.
+type ToolCancelParams struct {
+	ToolCallID core.ToolCallID `json:"toolCallId"`
+}
+
+// ToolProbeParams of tool.probe: what became of a call of an earlier start.
+type ToolProbeParams struct {
+	ToolCallRef
+	Name   string      `json:"name"`
+	Intent core.Intent `json:"intent"`
+}
+
+// ToolProbeResult of tool.probe.
+type ToolProbeResult struct {
+	Verdict core.ToolVerdict `json:"verdict"`
 }
 
 // ProviderTestParams of provider.test and provider.models.

@@ -52,6 +52,12 @@ func enums() map[reflect.Type][]string {
 		reflect.TypeFor[core.Origin]():        {"tool", "rewrite", "offline", "file", "agent"},
 		reflect.TypeFor[core.ProposalState](): {"proposed", "partly_applied", "applied", "rejected", "stale", "unknown_base", "superseded"},
 		reflect.TypeFor[core.HunkOutcome]():   {"accepted", "rejected", "open"},
+		reflect.TypeFor[core.ToolKind]():      {"read", "write"},
+		reflect.TypeFor[core.ToolCallState](): {"proposed", "waiting_for_approval", "ready", "running", "succeeded", "failed", "cancelled", "unknown"},
+		reflect.TypeFor[core.ToolVerdict]():   {"applied", "absent", "unknown"},
+		reflect.TypeFor[core.ApprovalState](): {"pending", "allowed_once", "allowed_session", "denied", "expired", "cancelled"},
+		reflect.TypeFor[core.ArtifactState](): {"writing", "published", "missing", "deleted"},
+		reflect.TypeFor[core.CallPhase]():     {"prepared", "sent", "streaming", "done", "failed", "unknown"},
 		reflect.TypeFor[core.Warning]():       {"number", "date", "link", "code", "quotation", "footnote", "front_matter", "invisible", "heading_level", "marker", "table_columns", "fence"},
 	}
 }

@@ -213,7 +213,20 @@ export function createFakeAgent(config: Config): FakeAgent {
       sessions,
       runs: [...runs.values()].map((active) => active.run),
       proposals: [...proposals.values()],
+      approvals: [],
     }),
+    SubmitMessage: () => later(),
+    ContinueRun: () => later(),
+    DecideApproval: () => later(),
+    ReconcileCall: () => later(),
+    ChangeSession: () => later(),
+    DeleteSession: () => later(),
+    SessionEvents: () => later(),
+    RunDetail: () => later(),
+    ToolCall: () => later(),
+    MessageText: () => later(),
+    ExplainContext: () => later(),
+    ArtifactText: () => later(),
     SubmitRewrite: async (request) => submit(request),
     Cancel: async ({ runId }) => {
       const active = find(runId);
@@ -278,6 +291,11 @@ export function createFakeAgent(config: Config): FakeAgent {
   }
 
   return { agent, setRunner };
+}
+
+/** What this fake has not learned yet. */
+function later(): Promise<never> {
+  return Promise.reject(new BackendError("internal"));
 }
 
 /** Rewrites so that it can be seen: a word here and there is exchanged or, to shorten, left out. */

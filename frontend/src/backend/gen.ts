@@ -61,6 +61,12 @@ export const faultCodes = [
 
 export type FaultCode = (typeof faultCodes)[number];
 
+export type ApprovalState = "pending" | "allowed_once" | "allowed_session" | "denied" | "expired" | "cancelled";
+
+export type ArtifactState = "writing" | "published" | "missing" | "deleted";
+
+export type CallPhase = "prepared" | "sent" | "streaming" | "done" | "failed" | "unknown";
+
 export type Ending = "lf" | "crlf" | "cr";
 
 export type HunkOutcome = "accepted" | "rejected" | "open";
@@ -77,6 +83,12 @@ export type RunKind = "conversation" | "rewrite";
 
 export type RunState = "queued" | "running" | "waiting_for_approval" | "cancelling" | "cancelled" | "succeeded" | "failed" | "interrupted";
 
+export type ToolCallState = "proposed" | "waiting_for_approval" | "ready" | "running" | "succeeded" | "failed" | "cancelled" | "unknown";
+
+export type ToolKind = "read" | "write";
+
+export type ToolVerdict = "applied" | "absent" | "unknown";
+
 export type UsageKind = "exact" | "estimated" | "unknown";
 
 export type Warning = "number" | "date" | "link" | "code" | "quotation" | "footnote" | "front_matter" | "invisible" | "heading_level" | "marker" | "table_columns" | "fence";
@@ -87,6 +99,7 @@ export interface AgentState {
   readonly sessions: readonly Session[];
   readonly runs: readonly Run[];
   readonly proposals: readonly Proposal[];
+  readonly approvals: readonly Approval[];
 }
 
 export interface AppliedSet {
@@ -98,6 +111,43 @@ export interface ApplySetRequest {
   readonly page: number;
   readonly id: string;
   readonly ticked: readonly SetTicks[];
+}
+
+export interface Approval {
+  readonly id: string;
+  readonly toolCallId: string;
+  readonly runId: string;
+  readonly inputDigest: string;
+  readonly rule: string;
+  readonly summary: ToolSummary;
+  readonly state: ApprovalState;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  readonly decidedAtMs: number;
+}
+
+export interface ApprovalRequest {
+  readonly commandId: string;
+  readonly approvalId: string;
+  readonly toolCallId: string;
+  readonly inputDigest: string;
+  readonly decision: string;
+}
+
+export interface Artifact {
+  readonly id: string;
+  readonly runId: string;
+  readonly toolCallId: string;
+  readonly kind: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly state: ArtifactState;
+}
+
+export interface ArtifactText {
+  readonly artifact: Artifact;
+  readonly text: string;
+  readonly next: number;
 }
 
 export interface AttemptWithdrawn {
@@ -147,6 +197,37 @@ export interface Comparison {
   readonly diskEndings: readonly EndingRun[];
   readonly missing: boolean;
   readonly modifiedMs: number;
+}
+
+export interface ContextPart {
+  readonly kind: string;
+  readonly label: string;
+  readonly form: string;
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly ord: number;
+  readonly untilOrd: number;
+  readonly toolCallId: string;
+}
+
+export interface ContextReport {
+  readonly runId: string;
+  readonly step: number;
+  readonly tokens: number;
+  readonly size: number;
+  readonly reserve: number;
+  readonly basis: string;
+  readonly parts: readonly ContextPart[];
+  readonly degraded: boolean;
+}
+
+export interface ContinueRequest {
+  readonly commandId: string;
+  readonly runId: string;
+  readonly place: Place;
+  readonly providerId: string;
+  readonly model: string;
+  readonly language: string;
 }
 
 export interface CreateRequest {
@@ -262,6 +343,17 @@ export interface Envelope {
   readonly ref: boolean;
 }
 
+export interface EventRecord {
+  readonly n: number;
+  readonly type: string;
+  readonly seq: number;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly atMs: number;
+  readonly ref: boolean;
+  readonly payload: unknown;
+}
+
 export interface FaultInfo {
   readonly code: string;
   readonly detail: string;
@@ -341,11 +433,42 @@ export interface Message {
   readonly parts: readonly Part[];
 }
 
+export interface MessageBody {
+  readonly message: Message;
+}
+
 export interface MessageCommitted {
   readonly messageId: string;
   readonly ord: number;
   readonly message: Message;
   readonly status: string;
+  readonly attempt: number;
+}
+
+export interface MessageRequest {
+  readonly commandId: string;
+  readonly sessionId: string;
+  readonly text: string;
+  readonly place: Place;
+  readonly providerId: string;
+  readonly model: string;
+  readonly language: string;
+}
+
+export interface ModelCallBegun {
+  readonly step: number;
+  readonly attempt: number;
+  readonly contextTokens: number;
+  readonly contextSize: number;
+}
+
+export interface ModelCallEnded {
+  readonly step: number;
+  readonly attempt: number;
+  readonly phase: CallPhase;
+  readonly finishReason: string;
+  readonly usage: Usage;
+  readonly code: string;
 }
 
 export interface ModelRef {
@@ -388,6 +511,13 @@ export interface Patch {
   readonly baseVersion: number;
   readonly edits: readonly Edit[];
   readonly summary: string;
+}
+
+export interface Place {
+  readonly documentId: string;
+  readonly version: number;
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface Preview {
@@ -465,6 +595,12 @@ export interface RecentFile {
   readonly atMs: number;
 }
 
+export interface ReconcileRequest {
+  readonly commandId: string;
+  readonly toolCallId: string;
+  readonly verdict: string;
+}
+
 export interface ReplaceRequest {
   readonly search: SearchRequest;
   readonly with: string;
@@ -519,6 +655,16 @@ export interface RunChanged {
   readonly fault?: FaultInfo;
   readonly usage: Usage;
   readonly outcome: string;
+}
+
+export interface RunDetail {
+  readonly run: Run;
+  readonly session: Session;
+  readonly calls: readonly ToolCall[];
+  readonly approvals: readonly Approval[];
+  readonly proposals: readonly Proposal[];
+  readonly messages: readonly MessageCommitted[];
+  readonly modelCalls: readonly ModelCallEnded[];
 }
 
 export interface RunRef {
@@ -614,6 +760,27 @@ export interface Session {
   readonly archivedAtMs: number;
 }
 
+export interface SessionChange {
+  readonly commandId: string;
+  readonly sessionId: string;
+  readonly title: string;
+  readonly archive: string;
+}
+
+export interface SessionDeleted {
+  readonly sessionId: string;
+}
+
+export interface SessionEvents {
+  readonly events: readonly EventRecord[];
+  readonly more: boolean;
+}
+
+export interface SessionRemoval {
+  readonly commandId: string;
+  readonly sessionId: string;
+}
+
 export interface SetEdit {
   readonly from: number;
   readonly to: number;
@@ -684,6 +851,54 @@ export interface TestResult {
   readonly models: readonly string[];
 }
 
+export interface ToolCall {
+  readonly id: string;
+  readonly runId: string;
+  readonly modelCallId: string;
+  readonly ord: number;
+  readonly providerCallId: string;
+  readonly name: string;
+  readonly kind: ToolKind;
+  readonly input: unknown;
+  readonly inputDigest: string;
+  readonly state: ToolCallState;
+  readonly reason: string;
+  readonly attempt: number;
+  readonly result: string;
+  readonly truncated: boolean;
+  readonly artifactId: string;
+  readonly facts: ToolFacts;
+  readonly proposedAtMs: number;
+  readonly readyAtMs: number;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+}
+
+export interface ToolFacts {
+  readonly path: string;
+  readonly bytes: number;
+  readonly hits: number;
+  readonly files: number;
+  readonly version: number;
+  readonly more: boolean;
+}
+
+export interface ToolReconciled {
+  readonly call: ToolCall;
+  readonly verdict: ToolVerdict;
+  readonly by: string;
+}
+
+export interface ToolSummary {
+  readonly path: string;
+  readonly newPath: string;
+  readonly text: string;
+  readonly bytes: number;
+  readonly words: number;
+  readonly links: number;
+  readonly invisible: boolean;
+}
+
 export interface Usage {
   readonly kind: UsageKind;
   readonly input: number;
@@ -716,6 +931,8 @@ export interface WorkspaceOpened {
 
 export type BackendEvent =
   | { readonly type: "session.created"; readonly payload: Session }
+  | { readonly type: "session.changed"; readonly payload: Session }
+  | { readonly type: "session.deleted"; readonly payload: SessionDeleted }
   | { readonly type: "run.accepted"; readonly payload: Run }
   | { readonly type: "run.started"; readonly payload: RunChanged }
   | { readonly type: "run.waiting"; readonly payload: RunChanged }
@@ -727,6 +944,12 @@ export type BackendEvent =
   | { readonly type: "run.interrupted"; readonly payload: RunChanged }
   | { readonly type: "message.committed"; readonly payload: MessageCommitted }
   | { readonly type: "attempt.withdrawn"; readonly payload: AttemptWithdrawn }
+  | { readonly type: "model_call.begun"; readonly payload: ModelCallBegun }
+  | { readonly type: "model_call.ended"; readonly payload: ModelCallEnded }
+  | { readonly type: "tool.changed"; readonly payload: ToolCall }
+  | { readonly type: "tool.reconciled"; readonly payload: ToolReconciled }
+  | { readonly type: "approval.asked"; readonly payload: Approval }
+  | { readonly type: "approval.decided"; readonly payload: Approval }
   | { readonly type: "proposal.created"; readonly payload: Proposal }
   | { readonly type: "proposal.decided"; readonly payload: ProposalDecided }
   | { readonly type: "runner.recovered"; readonly payload: RunnerRecovered }
@@ -793,12 +1016,24 @@ export interface WorkspaceService {
 }
 
 export interface AgentService {
+  ArtifactText(a1: string, a2: number): Promise<ArtifactText>;
   Attach(a1: number): Promise<AgentState>;
   Cancel(a1: CancelRequest): Promise<CancelReceipt>;
+  ChangeSession(a1: SessionChange): Promise<Session>;
+  ContinueRun(a1: ContinueRequest): Promise<RunRef>;
   Decide(a1: DecideRequest): Promise<DecideResult>;
+  DecideApproval(a1: ApprovalRequest): Promise<Approval>;
+  DeleteSession(a1: SessionRemoval): Promise<void>;
+  ExplainContext(a1: string): Promise<readonly ContextReport[]>;
+  MessageText(a1: string, a2: string): Promise<MessageBody>;
   Proposal(a1: string): Promise<Proposal>;
+  ReconcileCall(a1: ReconcileRequest): Promise<void>;
   RestartRunner(): Promise<RunnerState>;
+  RunDetail(a1: string): Promise<RunDetail>;
+  SessionEvents(a1: string, a2: number): Promise<SessionEvents>;
+  SubmitMessage(a1: MessageRequest): Promise<RunRef>;
   SubmitRewrite(a1: RewriteRequest): Promise<RunRef>;
+  ToolCall(a1: string): Promise<ToolCall>;
 }
 
 export interface SettingsService {
