@@ -28,11 +28,13 @@ type Task struct {
 	// Messages are the session's complete ones in order, the person's new one
 	// last. Never empty.
 	Messages []Message
-	// Tools are those there are; the run may use those that Run.Tools names.
-	Tools Registry
+	// Tools are those there are. The run may call those that Allowed names and
+	// no other, whatever the model asks for (T8).
+	Tools   Registry
+	Allowed []string
 	// Policy is the person's at the start of the run.
 	Policy Policy
-	// Toolbox has tools carried out; nil exactly when Run.Tools is empty.
+	// Toolbox has tools carried out; it may be nil when Allowed is empty.
 	Toolbox Toolbox
 	// ContextTokens is how many tokens the model takes; 0 when not known.
 	ContextTokens int
