@@ -38,18 +38,19 @@ var allowed = map[string][]string{
 	"agent/core":          {"text", "fault"},
 	"agent/wire":          {"agent/core"},
 	"agent/feed":          {"agent/core"},
+	"agent/crash":         {},
 	"agent/resolve":       {"agent/core", "text", "fault"},
 	"provider":            {"agent/core", "agent/wire", "fault"},
 	"provider/openaichat": {"provider", "agent/core", "agent/wire", "fault"},
 	"provider/scripted":   {"provider", "agent/core", "agent/wire", "fault"},
-	"agent/loop":          {"agent/core", "agent/feed", "agent/resolve", "provider", "text", "fault"},
-	"agent/store":         {"agent/core", "text", "fault"},
+	"agent/loop":          {"agent/core", "agent/crash", "agent/feed", "agent/resolve", "provider", "text", "fault"},
+	"agent/store":         {"agent/core", "agent/crash", "text", "fault"},
 	"agent/runner": {
-		"agent/core", "agent/wire", "agent/feed", "agent/loop", "agent/store", "rpc", "provider", "provider/openaichat", "provider/scripted", "text", "fault",
+		"agent/core", "agent/wire", "agent/feed", "agent/crash", "agent/loop", "agent/store", "rpc", "provider", "provider/openaichat", "provider/scripted", "text", "fault",
 	},
-	"agent/host": {"agent/core", "agent/wire", "agent/feed", "rpc", "proc", "document", "workspace", "credential", "settings", "text", "fault"},
+	"agent/host": {"agent/core", "agent/crash", "agent/wire", "agent/feed", "rpc", "proc", "document", "workspace", "credential", "settings", "text", "fault"},
 	"agent/tools": {
-		"agent/core", "agent/wire", "agent/resolve", "document", "search", "reviewed", "workspace", "markdown", "text", "fault",
+		"agent/core", "agent/crash", "agent/wire", "agent/resolve", "document", "search", "reviewed", "workspace", "markdown", "text", "fault",
 	},
 	"cli": {
 		"agent/runner", "agent/host", "agent/tools", "agent/core", "agent/wire", "attach", "document", "search", "workspace", "credential", "settings", "text", "fault",
@@ -74,7 +75,7 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":         {"markdown", "export"},
 	"github.com/fsnotify/fsnotify":     {"workspace"},
 	"gopkg.in/natefinch/lumberjack.v2": {""},
-	"github.com/rivo/uniseg":           {"text", "agent/resolve", "provider/scripted", "search"},
+	"github.com/rivo/uniseg":           {"text", "agent/loop", "agent/resolve", "provider/scripted", "search"},
 	"github.com/bmatcuk/doublestar":    {"search"},
 	"golang.org/x/text":                {"text", "agent/resolve"},
 }
