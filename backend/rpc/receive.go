@@ -192,6 +192,8 @@ func (c *Conn) call(ctx context.Context, method string, params json.RawMessage) 
 }
 
 func (c *Conn) reply(resp *jsonrpc2.Response) {
+	c.turn.take(control)
+	defer c.turn.leave()
 	err := c.conn.SendResponse(c.life, resp)
 	if fault.CodeOf(err) == fault.TooLarge {
 		// The peer would wait for ever.

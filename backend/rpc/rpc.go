@@ -18,6 +18,12 @@
 // the writer feel it; calls that await a reply and requests being handled are
 // capped. Nothing here grows with what a peer sends.
 //
+// # Control before data
+//
+// One message is written at a time. What waits to be written goes by what it
+// is: replies, calls and cancels before notifications, so that no answer waits
+// behind a flood of them, only behind the one that is being written.
+//
 // # End
 //
 // When the peer goes away or the framing breaks, every call that waits ends
@@ -114,6 +120,7 @@ type Conn struct {
 	maxReqs  int
 
 	queue *queue
+	turn  *turn
 	// life ends with Close, not when the peer goes away.
 	life context.Context
 	end  context.CancelFunc
@@ -140,6 +147,7 @@ func New(cfg Config) *Conn {
 		maxCalls: or(cfg.MaxCalls, defaultMaxCalls),
 		maxReqs:  or(cfg.MaxRequests, defaultMaxRequests),
 		queue:    newQueue(defaultQueueItems, defaultQueueBytes),
+		turn:     newTurn(),
 		life:     life,
 		end:      end,
 		calls:    map[uint64]chan struct{}{},
@@ -213,7 +221,11 @@ func (c *Conn) spawn(f func()) bool {
 
 // Notify sends a notification and returns when it is written, or with
 // [ErrClosed]. It blocks while the peer does not read.
-func (c *Conn) Notify(method string, params any) error {
+func (c *Conn) Notify(method string, params any) error { return c.notifyAs(data, method, params) }
+
+func (c *Conn) notifyAs(r rank, method string, params any) error {
+	c.turn.take(r)
+	defer c.turn.leave()
 	if err := c.conn.Notify(c.life, method, params); err != nil {
 		return c.sendFailed(method, err)
 	}
@@ -237,7 +249,9 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	// ctx has to be able to end the call all the same.
 	written := make(chan sent, 1)
 	ok := c.spawn(func() {
+		c.turn.take(control)
 		w, err := c.conn.DispatchCall(c.life, method, params, jsonrpc2.PickID(jsonrpc2.ID{Num: id}))
+		c.turn.leave()
 		if err != nil {
 			c.forget(id)
 		}
@@ -313,7 +327,7 @@ type cancelParams struct {
 }
 
 func (c *Conn) giveUp(id uint64) {
-	if err := c.Notify(cancelMethod, cancelParams{jsonrpc2.ID{Num: id}}); err != nil {
+	if err := c.notifyAs(control, cancelMethod, cancelParams{jsonrpc2.ID{Num: id}}); err != nil {
 		c.log.Debug("cancel not sent", "err", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -438,6 +439,46 @@ func TestConn_HandlesWhatCameBeforeTheEnd(t *testing.T) {
 	if got != 100 {
 		t.Errorf("handled %d, want 100", got)
 	}
+}
+
+// An answer, and a call of ours, wait behind the notification that is being
+// written and behind none that waits.
+// covers: R10
+func TestConn_ControlGoesBeforeData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, in := io.Pipe()
+		out, w := io.Pipe()
+		c := New(Config{Read: r, Write: w, Logger: quiet(), Handler: Handler{
+			Request: func(context.Context, string, json.RawMessage) (any, error) { return "answer", nil },
+		}})
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() { _ = c.Notify("data", strings.Repeat("x", 1000)) })
+		}
+		synctest.Wait() // one is being written, the others wait
+		write(t, in, `{"jsonrpc":"2.0","id":1,"method":"m"}`+"\n")
+		wg.Go(func() { _ = c.Call(t.Context(), "call", nil, nil) })
+		synctest.Wait()
+		lines := bufio.NewReader(out)
+		var got []string
+		for range 52 {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, kind := range []string{"data", "answer", "call"} {
+				if strings.Contains(line, `"`+kind+`"`) {
+					got = append(got, kind)
+				}
+			}
+		}
+		if got[0] != "data" || slices.Index(got, "answer") > 2 || slices.Index(got, "call") > 2 {
+			t.Errorf("order of lines: %v", got[:6])
+		}
+		_ = in.Close()
+		_ = c.Close()
+		wg.Wait()
+	})
 }
 
 // A flood is held in the pipe, not in memory.
