@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // object is a JSON object that keeps the order of its members and those that
@@ -74,6 +76,44 @@ func (o object) set(key string, value any) (object, error) {
 	return o.with(key, raw), nil
 }
 
+// find returns the value at a setting's key, which may be that of a member of a
+// member ("limits.steps"). bad says that the outer one is no object.
+func (o object) find(key string) (raw json.RawMessage, ok, bad bool) {
+	outer, inner, nested := strings.Cut(key, ".")
+	raw, ok = o.get(outer)
+	if !nested || !ok {
+		return raw, ok, false
+	}
+	group, whole := parseObject(raw)
+	if !whole {
+		return nil, false, true
+	}
+	raw, ok = group.get(inner)
+	return raw, ok, false
+}
+
+// put is set for a setting's key. What else the outer member holds stays, unless
+// it is no object.
+func (o object) put(key string, value any) (object, error) {
+	outer, inner, nested := strings.Cut(key, ".")
+	if !nested {
+		return o.set(key, value)
+	}
+	raw, _ := o.get(outer)
+	group, whole := parseObject(raw)
+	if !whole {
+		group = nil
+	}
+	group, err := group.set(inner, value)
+	if err != nil {
+		return nil, err
+	}
+	if raw, err = group.raw(); err != nil {
+		return nil, err
+	}
+	return o.with(outer, raw), nil
+}
+
 // raw is o as JSON on one line.
 func (o object) raw() (json.RawMessage, error) {
 	var b bytes.Buffer
@@ -137,16 +177,34 @@ func understand(o object) understood {
 
 func (u *understood) readSettings(o object) {
 	for _, key := range settingKeys() {
-		raw, ok := o.get(key)
+		raw, ok, bad := o.find(key)
+		if bad {
+			u.void(key, strings.Split(key, ".")[0])
+			continue
+		}
 		if !ok {
 			continue
 		}
 		next := u.settings
 		if !decodeField(&next, key, raw) || next.check() != "" || !u.knows(next.Provider) {
-			u.problems = append(u.problems, key)
+			u.void(key, key)
 			continue
 		}
 		u.settings = next
+	}
+}
+
+// void leaves a field at its default and names the problem. A permission asks
+// then: whoever wrote something there meant to tighten it.
+func (u *understood) void(key, problem string) {
+	switch key {
+	case "permissions.workspaceRead":
+		u.settings.Permissions.WorkspaceRead = Confirm
+	case "permissions.notesWrite":
+		u.settings.Permissions.NotesWrite = Confirm
+	}
+	if !slices.Contains(u.problems, problem) {
+		u.problems = append(u.problems, problem)
 	}
 }
 
@@ -175,15 +233,29 @@ func decodeField(s *Settings, key string, raw json.RawMessage) bool {
 		var names []string
 		err = json.Unmarshal(raw, &names)
 		s.Ignored = names
+	case "permissions.workspaceRead":
+		err = json.Unmarshal(raw, &s.Permissions.WorkspaceRead)
+	case "permissions.notesWrite":
+		err = json.Unmarshal(raw, &s.Permissions.NotesWrite)
+	case "limits.minutes":
+		err = json.Unmarshal(raw, &s.Limits.Minutes)
+	case "limits.steps":
+		err = json.Unmarshal(raw, &s.Limits.Steps)
+	case "limits.tokens":
+		err = json.Unmarshal(raw, &s.Limits.Tokens)
 	default:
 		err = errors.New("no such field")
 	}
 	return err == nil
 }
 
-// settingKeys are the JSON names of Settings in the order of a new file.
+// settingKeys are the JSON names of Settings in the order of a new file; those of
+// a member that is an object are "member.name".
 func settingKeys() []string {
-	return []string{"theme", "language", "face", "textSize", "provider", "showHidden", "ignored"}
+	return []string{
+		"theme", "language", "face", "textSize", "provider", "showHidden", "ignored",
+		"permissions.workspaceRead", "permissions.notesWrite", "limits.minutes", "limits.steps", "limits.tokens",
+	}
 }
 
 func (s Settings) field(key string) any {
@@ -200,6 +272,16 @@ func (s Settings) field(key string) any {
 		return s.ShowHidden
 	case "ignored":
 		return s.Ignored
+	case "permissions.workspaceRead":
+		return s.Permissions.WorkspaceRead
+	case "permissions.notesWrite":
+		return s.Permissions.NotesWrite
+	case "limits.minutes":
+		return s.Limits.Minutes
+	case "limits.steps":
+		return s.Limits.Steps
+	case "limits.tokens":
+		return s.Limits.Tokens
 	default:
 		return s.Provider
 	}
@@ -219,6 +301,10 @@ func (u *understood) readProviders(o object) {
 	}
 	for i, entry := range list {
 		p, field := decodeProvider(entry)
+		if field == contextTokensKey {
+			u.problems = append(u.problems, providersKey+"["+itoa(i)+"]."+field)
+			p.ContextTokens, field = 0, ""
+		}
 		if field == "" && (p.ID == Mock().ID || u.knows(p.ID)) {
 			field = "id"
 		}
@@ -230,7 +316,8 @@ func (u *understood) readProviders(o object) {
 	}
 }
 
-// decodeProvider returns the provider in raw or the field that voids it.
+// decodeProvider returns the provider in raw or the field that voids it; where
+// that is the size of its context, the rest of it holds.
 func decodeProvider(raw json.RawMessage) (Provider, string) {
 	o, whole := parseObject(raw)
 	if !whole {
@@ -244,6 +331,14 @@ func decodeProvider(raw json.RawMessage) (Provider, string) {
 		}
 	}
 	p = p.trimmed()
+	if field := p.check(); field != "" {
+		return p, field
+	}
+	if value, ok := o.get(contextTokensKey); ok {
+		if string(value) == "null" || json.Unmarshal(value, &p.ContextTokens) != nil {
+			return p, contextTokensKey
+		}
+	}
 	return p, p.check()
 }
 
@@ -312,6 +407,9 @@ func mergeProvider(o object, p Provider) (json.RawMessage, error) {
 		if o, err = o.set(key, *fields[key]); err != nil {
 			return nil, err
 		}
+	}
+	if o, err = o.set(contextTokensKey, p.ContextTokens); err != nil {
+		return nil, err
 	}
 	return o.raw()
 }

@@ -20,6 +20,9 @@ type Provider struct {
 	Profile string `json:"profile"`
 	BaseURL string `json:"baseUrl"`
 	Model   string `json:"model"`
+	// ContextTokens is how many tokens the model takes, MinContextTokens to
+	// MaxContextTokens; 0 when that is not known.
+	ContextTokens int `json:"contextTokens"`
 }
 
 // The kinds of providers.
@@ -31,10 +34,14 @@ const (
 // Mock is the provider that works offline and needs no key. It always exists
 // and cannot be changed.
 func Mock() Provider {
-	return Provider{ID: "mock", Name: "Mock", Kind: KindMock, Model: "mock-1"}
+	return Provider{ID: "mock", Name: "Mock", Kind: KindMock, Model: "mock-1", ContextTokens: 32_768}
 }
 
 const maxProviderText = 200 // characters in a name or model
+
+// contextTokensKey is the one field of a provider that can be done without: a
+// bad value of it does not void the others.
+const contextTokensKey = "contextTokens"
 
 // check returns the JSON name of the first field that cannot be used, or "".
 func (p Provider) check() string {
@@ -54,6 +61,8 @@ func (p Provider) check() string {
 		return "baseUrl"
 	case !printable(p.Model):
 		return "model"
+	case p.ContextTokens != 0 && (p.ContextTokens < MinContextTokens || p.ContextTokens > MaxContextTokens):
+		return contextTokensKey
 	}
 	return ""
 }

@@ -35,13 +35,18 @@ type Settings struct {
 	// Ignored are the names of folders and files that the tree, the search and
 	// the quick opening set aside; never nil, at most MaxIgnored.
 	Ignored []string `json:"ignored"`
+	// Permissions and Limits hold for runs that begin from now on.
+	Permissions Permissions `json:"permissions"`
+	Limits      Limits      `json:"limits"`
 }
 
 // Default returns every default.
 func Default() Settings {
 	return Settings{
 		Theme: "system", Language: "system", Face: "sans", TextSize: 17,
-		Ignored: workspace.DefaultIgnored(),
+		Ignored:     workspace.DefaultIgnored(),
+		Permissions: Permissions{WorkspaceRead: Allow, NotesWrite: Confirm},
+		Limits:      Limits{Minutes: 10, Steps: 25, Tokens: 200_000},
 	}
 }
 
@@ -73,7 +78,10 @@ func (s Settings) check() string {
 	case s.Ignored == nil || len(s.Ignored) > MaxIgnored || slices.ContainsFunc(s.Ignored, noName):
 		return "ignored"
 	}
-	return ""
+	if field := s.Permissions.check(); field != "" {
+		return field
+	}
+	return s.Limits.check()
 }
 
 // noName reports whether s can be no name of a file or folder.

@@ -123,7 +123,7 @@ func (s *Store) Update(next Settings) error {
 			if reflect.DeepEqual(next.field(key), was.field(key)) {
 				continue
 			}
-			if o, err = o.set(key, next.field(key)); err != nil {
+			if o, err = o.put(key, next.field(key)); err != nil {
 				return nil, err
 			}
 		}
@@ -279,10 +279,10 @@ func (s *Store) blame() {
 func defaults(o object) (object, error) {
 	var err error
 	for _, key := range settingKeys() {
-		if _, ok := o.get(key); ok {
+		if _, ok, bad := o.find(key); ok || bad {
 			continue
 		}
-		if o, err = o.set(key, Default().field(key)); err != nil {
+		if o, err = o.put(key, Default().field(key)); err != nil {
 			return nil, err
 		}
 	}

@@ -62,7 +62,7 @@ func TestLoad_NothingThere(t *testing.T) {
 	if got := s.Get(); !reflect.DeepEqual(got, settings.Default()) {
 		t.Errorf("got %+v", got)
 	}
-	if got := s.Providers(); len(got) != 1 || got[0] != (settings.Provider{ID: "mock", Name: "Mock", Kind: "mock", Model: "mock-1"}) {
+	if got := s.Providers(); len(got) != 1 || got[0] != (settings.Provider{ID: "mock", Name: "Mock", Kind: "mock", Model: "mock-1", ContextTokens: 32_768}) {
 		t.Errorf("providers: %+v", got)
 	}
 	if got := s.Problems(); got == nil || len(got) != 0 {
@@ -103,6 +103,15 @@ func TestStore_WritesWhatAPersonCanRead(t *testing.T) {
     "Thumbs.db",
     "desktop.ini"
   ],
+  "permissions": {
+    "workspaceRead": "allow",
+    "notesWrite": "confirm"
+  },
+  "limits": {
+    "minutes": 10,
+    "steps": 25,
+    "tokens": 200000
+  },
   "providers": [
     {
       "id": "openai",
@@ -110,7 +119,8 @@ func TestStore_WritesWhatAPersonCanRead(t *testing.T) {
       "kind": "openai_chat",
       "profile": "",
       "baseUrl": "https://api.openai.invalid/v1",
-      "model": "gpt-x"
+      "model": "gpt-x",
+      "contextTokens": 0
     }
   ]
 }

@@ -28,7 +28,7 @@ beforeEach(async () => {
     workspace: "/w",
     open: ["/w/a.md", "/w/b.md"],
     pieceMs: 1,
-    providers: [{ id: "mock", name: "Mock", kind: "mock", profile: "", baseUrl: "", model: "mock-1" }],
+    providers: [{ id: "mock", name: "Mock", kind: "mock", profile: "", baseUrl: "", model: "mock-1", contextTokens: 32_768 }],
     settings: { provider: "mock" },
   });
   settings = signal<SettingsState | null>(await backend.settings.Get());

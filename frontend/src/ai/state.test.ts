@@ -23,6 +23,7 @@ const run: Run = {
     firstTokenMs: 0,
     silenceMs: 0,
   },
+  tools: [],
   usage: { kind: "unknown", input: 0, output: 0, cached: 0, reasoning: 0 },
   docUri: "file:///a.md",
   createdAtMs: 1,

@@ -133,6 +133,7 @@ export function createFakeAgent(config: Config): FakeAgent {
       runtime: "builtin",
       model: session.model,
       budget,
+      tools: [],
       usage: noUsage,
       docUri: doc.uri,
       createdAtMs: config.now(),

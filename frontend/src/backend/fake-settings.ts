@@ -50,6 +50,8 @@ export function createFakeSettings(config: Config): FakeSettings {
     provider: "",
     showHidden: false,
     ignored: [".git", "node_modules"],
+    permissions: { workspaceRead: "allow", notesWrite: "confirm" },
+    limits: { minutes: 10, steps: 25, tokens: 200_000 },
     ...config.settings,
   };
   let providers = [...config.providers];
@@ -99,6 +101,9 @@ export function createFakeSettings(config: Config): FakeSettings {
       if (next.textSize < 13 || next.textSize > 28) {
         throw new BackendError("invalid_input", "textSize");
       }
+      if (!["confirm", "deny"].includes(next.permissions.notesWrite)) {
+        throw new BackendError("invalid_input", "permissions.notesWrite");
+      }
       settings = next;
       return changed();
     },
@@ -108,6 +113,9 @@ export function createFakeSettings(config: Config): FakeSettings {
       }
       if (provider.baseUrl !== "" && problemOf(provider) !== "") {
         throw new BackendError("invalid_input", "baseUrl");
+      }
+      if (provider.contextTokens !== 0 && provider.contextTokens < 1000) {
+        throw new BackendError("invalid_input", "contextTokens");
       }
       const known = providers.some((p) => p.id === provider.id);
       providers = known

@@ -11,6 +11,7 @@ const deepseek: Provider = {
   profile: "deepseek",
   baseUrl: "https://api.deepseek.com",
   model: "deepseek-chat",
+  contextTokens: 0,
 };
 const mock: Provider = {
   ...deepseek,
@@ -20,6 +21,7 @@ const mock: Provider = {
   profile: "",
   baseUrl: "",
   model: "mock-1",
+  contextTokens: 32_768,
 };
 
 async function saveRequest(backend: FakeBackend, page: number, doc: Document): Promise<SaveRequest> {

@@ -412,6 +412,12 @@ export interface Layout {
   readonly panelView: string;
 }
 
+export interface Limits {
+  readonly minutes: number;
+  readonly steps: number;
+  readonly tokens: number;
+}
+
 export interface Listing {
   readonly path: string;
   readonly entries: readonly Entry[];
@@ -513,6 +519,11 @@ export interface Patch {
   readonly summary: string;
 }
 
+export interface Permissions {
+  readonly workspaceRead: string;
+  readonly notesWrite: string;
+}
+
 export interface Place {
   readonly documentId: string;
   readonly version: number;
@@ -558,6 +569,7 @@ export interface Provider {
   readonly profile: string;
   readonly baseUrl: string;
   readonly model: string;
+  readonly contextTokens: number;
 }
 
 export interface ProviderState {
@@ -567,6 +579,7 @@ export interface ProviderState {
   readonly profile: string;
   readonly baseUrl: string;
   readonly model: string;
+  readonly contextTokens: number;
   readonly needsKey: boolean;
   readonly key: KeyState;
   readonly url: string;
@@ -644,6 +657,7 @@ export interface Run {
   readonly budget: Budget;
   readonly usage: Usage;
   readonly docUri: string;
+  readonly tools: readonly string[];
   readonly createdAtMs: number;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
@@ -665,6 +679,7 @@ export interface RunDetail {
   readonly proposals: readonly Proposal[];
   readonly messages: readonly MessageCommitted[];
   readonly modelCalls: readonly ModelCallEnded[];
+  readonly reconciled: readonly ToolReconciled[];
 }
 
 export interface RunRef {
@@ -820,6 +835,8 @@ export interface Settings {
   readonly provider: string;
   readonly showHidden: boolean;
   readonly ignored: readonly string[];
+  readonly permissions: Permissions;
+  readonly limits: Limits;
 }
 
 export interface SettingsState {

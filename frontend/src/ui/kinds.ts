@@ -91,6 +91,7 @@ export function newProvider(
     profile: kind.profile,
     baseUrl: kind.baseUrl,
     model: kind.model,
+    contextTokens: 0,
   };
 }
 

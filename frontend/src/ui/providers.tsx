@@ -9,7 +9,11 @@ import { KeyField, Path } from "./key-field";
 import { type AddressFault, addressFault, hostOf, kindOf, providerKinds, withKind } from "./kinds";
 import { MenuButton } from "./menu";
 import { rich } from "./rich";
+import { NumberField } from "./settings-number";
 import type { SettingsStore } from "./settings-store";
+
+/** The bounds of the size of a model's context, in tokens; the host has the same. */
+const contextSize = { min: 1000, max: 10_000_000 } as const;
 
 /** Props of Providers. */
 export interface ProvidersProps {
@@ -228,6 +232,20 @@ function ProviderForm({ provider, inUse, settings, dialogs }: FormProps) {
         onCommit={(model) => save({ model })}
       />
 
+      <label for={`${id}-context`}>{t("provider.context")}</label>
+      <div class="v">
+        <NumberField
+          id={`${id}-context`}
+          value={provider.contextTokens}
+          min={contextSize.min}
+          max={contextSize.max}
+          empty
+          hint={t("provider.context.hint")}
+          wrong={t("provider.context.wrong", contextSize)}
+          onNumber={(contextTokens) => save({ contextTokens })}
+        />
+      </div>
+
       <UseRow provider={provider} inUse={inUse} settings={settings} />
 
       <ConnectionRow provider={provider} settings={settings} onDelete={() => void deleteProvider()} />
@@ -245,6 +263,8 @@ function MockForm({ provider, inUse, settings }: Omit<FormProps, "dialogs">) {
       <span class="val">{t("provider.key.notNeeded")}</span>
       <span class="label">{t("provider.model")}</span>
       <span class="val">{provider.model}</span>
+      <span class="label">{t("provider.context")}</span>
+      <span class="val">{t("provider.context.tokens", { n: provider.contextTokens })}</span>
       <div class="sep" />
       <UseRow provider={provider} inUse={inUse} settings={settings} />
       <ConnectionRow provider={provider} settings={settings} />
@@ -456,6 +476,6 @@ export function Select({ id, value, choices, onChange }: SelectProps) {
   );
 }
 
-function configOf({ id, name, kind, profile, baseUrl, model }: Provider): Provider {
-  return { id, name, kind, profile, baseUrl, model };
+function configOf({ id, name, kind, profile, baseUrl, model, contextTokens }: Provider): Provider {
+  return { id, name, kind, profile, baseUrl, model, contextTokens };
 }

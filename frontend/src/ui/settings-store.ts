@@ -137,6 +137,8 @@ const emptySettings: SettingsState = {
     provider: "",
     showHidden: false,
     ignored: [],
+    permissions: { workspaceRead: "allow", notesWrite: "confirm" },
+    limits: { minutes: 10, steps: 25, tokens: 200_000 },
   },
   providers: [],
   problems: [],

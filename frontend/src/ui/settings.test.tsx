@@ -16,6 +16,7 @@ const deepseek: Provider = {
   profile: "deepseek",
   baseUrl: "https://api.deepseek.com",
   model: "deepseek-chat",
+  contextTokens: 0,
 };
 const mock: Provider = {
   ...deepseek,
@@ -25,6 +26,7 @@ const mock: Provider = {
   profile: "",
   baseUrl: "",
   model: "mock-1",
+  contextTokens: 32_768,
 };
 const secret = "sk-TESTKEY-1";
 

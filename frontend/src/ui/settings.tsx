@@ -1,5 +1,4 @@
-import { useSignal } from "@preact/signals";
-import { useEffect, useId } from "preact/hooks";
+import { useId } from "preact/hooks";
 import { type MessageKey, t } from "../i18n";
 import { faceChoices, languageChoices, themeChoices } from "./choices";
 import type { Dialogs } from "./dialog";
@@ -8,10 +7,12 @@ import { Icon, type IconName } from "./icon";
 import { Notice } from "./notice";
 import { Providers, Select } from "./providers";
 import { FileSettings } from "./settings-files";
+import { NumberField } from "./settings-number";
+import { PermissionSettings } from "./settings-permissions";
 import type { SettingsStore } from "./settings-store";
 
 /** A section of the settings. */
-export type SettingsSection = "general" | "files" | "providers";
+export type SettingsSection = "general" | "files" | "providers" | "permissions";
 
 const sections: readonly {
   readonly id: SettingsSection;
@@ -21,6 +22,7 @@ const sections: readonly {
   { id: "general", label: "settings.general", icon: "sliders-horizontal" },
   { id: "files", label: "settings.files", icon: "folder" },
   { id: "providers", label: "settings.providers", icon: "server" },
+  { id: "permissions", label: "settings.permissions", icon: "shield-check" },
 ];
 
 /** The settings' nav: it stands in the sidebar's place. */
@@ -72,6 +74,7 @@ export function SettingsPage({ settings, dialogs, section, provider, onProvider 
         {section === "providers" && (
           <Providers settings={settings} dialogs={dialogs} selected={provider} onSelect={onProvider} />
         )}
+        {section === "permissions" && <PermissionSettings settings={settings} />}
       </div>
     </div>
   );
@@ -150,10 +153,14 @@ function General({ settings }: { readonly settings: SettingsStore }) {
         </div>
         <label for={`${id}-size`}>{t("settings.textSize")}</label>
         <div class="v">
-          <SizeField
+          <NumberField
             id={`${id}-size`}
             value={now.textSize}
-            onSize={(textSize) => void settings.update({ textSize })}
+            min={sizes.min}
+            max={sizes.max}
+            hint={t("settings.textSize.hint")}
+            wrong={t("settings.textSize.wrong")}
+            onNumber={(textSize) => void settings.update({ textSize })}
           />
         </div>
       </div>
@@ -167,48 +174,3 @@ function General({ settings }: { readonly settings: SettingsStore }) {
 
 /** The smallest and the largest text size, in CSS pixels. */
 const sizes = { min: 13, max: 28 } as const;
-
-function SizeField({
-  id,
-  value,
-  onSize,
-}: {
-  readonly id: string;
-  readonly value: number;
-  readonly onSize: (size: number) => void;
-}) {
-  const draft = useSignal(String(value));
-  const size = Number(draft.value);
-  const right = Number.isInteger(size) && size >= sizes.min && size <= sizes.max;
-  useEffect(() => {
-    draft.value = String(value);
-  }, [value, draft]);
-  return (
-    <>
-      <div class={`field short${right ? "" : " is-bad"}`}>
-        <input
-          id={id}
-          type="number"
-          min={sizes.min}
-          max={sizes.max}
-          step={1}
-          value={draft.value}
-          aria-invalid={right ? undefined : "true"}
-          aria-describedby={`${id}-hint`}
-          onInput={(event) => {
-            draft.value = event.currentTarget.value;
-          }}
-          onChange={() => {
-            if (right && size !== value) {
-              onSize(size);
-            }
-          }}
-        />
-      </div>
-      <div class={right ? "hint" : "err"} id={`${id}-hint`}>
-        {!right && <Icon name="circle-alert" />}
-        {t(right ? "settings.textSize.hint" : "settings.textSize.wrong")}
-      </div>
-    </>
-  );
-}

@@ -331,6 +331,7 @@ describe("Window", () => {
       "General",
       "Files",
       "AI providers",
+      "Permissions and limits",
     ]);
     expect(editor.parentElement?.hidden).toBe(true);
     await click(root.querySelectorAll(".tab")[0] ?? expect.unreachable());
@@ -348,7 +349,7 @@ describe("Window", () => {
       model.layout.sidebarOpen.value = false;
       showSettings(model.settingsTab);
     });
-    expect(root.querySelectorAll(".set-nav button")).toHaveLength(3);
+    expect(root.querySelectorAll(".set-nav button")).toHaveLength(4);
     expect(root.querySelector("[aria-label='Show the sidebar']")).toBeNull();
     await click(root.querySelectorAll(".tab")[0] ?? expect.unreachable());
     expect(root.querySelector(".side")).toBeNull();
@@ -483,6 +484,8 @@ describe("applyLook", () => {
       provider: "",
       showHidden: false,
       ignored: [],
+      permissions: { workspaceRead: "allow", notesWrite: "confirm" },
+      limits: { minutes: 10, steps: 25, tokens: 200_000 },
     };
     const state = {
       settings,
