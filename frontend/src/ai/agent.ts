@@ -34,6 +34,11 @@ const followed = [
   "run.interrupted",
   "proposal.created",
   "proposal.decided",
+  "session.created",
+  "session.changed",
+  "session.deleted",
+  "approval.asked",
+  "approval.decided",
   "runner.changed",
 ] as const;
 

@@ -1,4 +1,14 @@
-import type { AgentState, Message, Preview, Proposal, Run, RunChanged, RunnerState } from "../backend";
+import type {
+  AgentState,
+  Approval,
+  Message,
+  Preview,
+  Proposal,
+  Run,
+  RunChanged,
+  RunnerState,
+  Session,
+} from "../backend";
 
 /** What the page knows of the agent host. */
 export interface AgentView {
@@ -7,6 +17,9 @@ export interface AgentView {
   readonly runner: RunnerState;
   readonly runs: ReadonlyMap<string, Run>;
   readonly proposals: ReadonlyMap<string, Proposal>;
+  readonly sessions: ReadonlyMap<string, Session>;
+  /** The questions that wait for an answer. */
+  readonly approvals: ReadonlyMap<string, Approval>;
 }
 
 /** The view before the page has attached. */
@@ -15,6 +28,8 @@ export const noAgent: AgentView = {
   runner: { status: "starting", code: "", pid: 0, restarts: 0 },
   runs: new Map(),
   proposals: new Map(),
+  sessions: new Map(),
+  approvals: new Map(),
 };
 
 /** The messages that change the view. */
@@ -30,6 +45,11 @@ export type AgentMessage = Message<
   | "run.interrupted"
   | "proposal.created"
   | "proposal.decided"
+  | "session.created"
+  | "session.changed"
+  | "session.deleted"
+  | "approval.asked"
+  | "approval.decided"
   | "runner.changed"
 >;
 
@@ -40,6 +60,10 @@ export function viewOf(state: AgentState): AgentView {
     runner: state.runner,
     runs: new Map(state.runs.map((run) => [run.id, run])),
     proposals: new Map(state.proposals.map((proposal) => [proposal.id, proposal])),
+    sessions: new Map(state.sessions.map((session) => [session.id, session])),
+    approvals: new Map(
+      state.approvals.filter(({ state }) => state === "pending").map((approval) => [approval.id, approval]),
+    ),
   };
 }
 
@@ -67,6 +91,24 @@ export function reduce(view: AgentView, message: AgentMessage): AgentView {
       }
       const changed = { ...proposal, state: message.payload.state };
       return { ...next, proposals: new Map(view.proposals).set(proposal.id, changed) };
+    }
+    case "session.created":
+    case "session.changed":
+      return { ...next, sessions: new Map(view.sessions).set(message.payload.id, message.payload) };
+    case "session.deleted": {
+      const sessions = new Map(view.sessions);
+      sessions.delete(message.payload.sessionId);
+      return { ...next, sessions };
+    }
+    case "approval.asked":
+    case "approval.decided": {
+      const approvals = new Map(view.approvals);
+      if (message.payload.state === "pending") {
+        approvals.set(message.payload.id, message.payload);
+      } else {
+        approvals.delete(message.payload.id);
+      }
+      return { ...next, approvals };
     }
     default:
       return { ...next, runs: changeRun(view.runs, message.runId, message.payload, message.atMs) };
