@@ -75,7 +75,7 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":         {"markdown", "export"},
 	"github.com/fsnotify/fsnotify":     {"workspace"},
 	"gopkg.in/natefinch/lumberjack.v2": {""},
-	"github.com/rivo/uniseg":           {"text", "agent/loop", "agent/resolve", "provider/scripted", "search"},
+	"github.com/rivo/uniseg":           {"text", "agent/loop", "agent/resolve", "agent/tools", "provider/scripted", "search"},
 	"github.com/bmatcuk/doublestar":    {"search"},
 	"golang.org/x/text":                {"text", "agent/resolve"},
 }
