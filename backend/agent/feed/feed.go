@@ -57,7 +57,7 @@ type Feed struct {
 	last, read int64
 	// order lists the runs that have a preview, the oldest first.
 	order    []core.RunID
-	previews map[core.RunID]core.Preview
+	previews map[core.RunID]*Merged
 	held     bool // Hold was called: nothing is handed out
 	lagging  bool // events were let go
 	told     bool // and the reader was told
@@ -74,7 +74,7 @@ func New(after int64, limits Limits) *Feed {
 	}
 	return &Feed{
 		limits: limits, wake: make(chan struct{}, 1),
-		last: after, read: after, previews: map[core.RunID]core.Preview{},
+		last: after, read: after, previews: map[core.RunID]*Merged{},
 	}
 }
 
@@ -86,7 +86,7 @@ func (f *Feed) Event(e core.Event) {
 		return
 	}
 	f.last = e.Seq
-	if p, ok := f.previews[e.RunID]; ok && Voids(e, p) {
+	if p, ok := f.previews[e.RunID]; ok && Voids(e, p.first) {
 		f.forget(e.RunID)
 	}
 	if f.lagging {
@@ -119,7 +119,8 @@ func (f *Feed) lose() {
 }
 
 // Voids says whether what p shows is void or replaced by the fact e of the same
-// run. The next attempt's preview can come before the event that withdraws the
+// run: its end, an attempt that was withdrawn, or the message that an attempt
+// came to. The next attempt's preview can come before the event that ends the
 // one before, so that the attempt decides.
 func Voids(e core.Event, p core.Preview) bool {
 	switch e.Type {
@@ -128,6 +129,12 @@ func Voids(e core.Event, p core.Preview) bool {
 	case core.EventAttemptWithdrawn:
 		var w core.AttemptWithdrawn
 		return json.Unmarshal(e.Payload, &w) == nil && p.Attempt <= w.Attempt
+	case core.EventMessageCommitted:
+		// What no model said has attempt 0, and ends no preview.
+		var m struct {
+			Attempt int `json:"attempt"`
+		}
+		return json.Unmarshal(e.Payload, &m) == nil && m.Attempt > 0 && p.Attempt <= m.Attempt
 	default:
 		return false
 	}
@@ -157,13 +164,13 @@ func (f *Feed) Preview(p core.Preview) {
 
 // preview merges p in. mu must be held.
 func (f *Feed) preview(p core.Preview) {
-	before, ok := f.previews[p.RunID]
+	m, ok := f.previews[p.RunID]
 	if !ok {
+		m = &Merged{}
 		f.order = append(f.order, p.RunID)
-		f.previews[p.RunID] = p
-		return
+		f.previews[p.RunID] = m
 	}
-	f.previews[p.RunID] = Merge(before, p)
+	m.Take(p)
 }
 
 // Show replaces what waits of previews by whole ones, for a reader that starts
@@ -253,7 +260,7 @@ func (f *Feed) take() (it Item, ok, closed bool) {
 		f.read = e.Seq
 		return Item{Event: &e}, true, false
 	case len(f.order) > 0:
-		p := f.previews[f.order[0]]
+		p := f.previews[f.order[0]].Preview()
 		delete(f.previews, f.order[0])
 		f.order = f.order[1:]
 		return Item{Preview: &p}, true, false

@@ -63,6 +63,28 @@ func TestFeed_WithdrawnAttemptLeavesTheNextOne(t *testing.T) {
 	}
 }
 
+// A message ends the previews of its attempt and of earlier ones; what a person
+// said ends none, and what comes of a later attempt stays.
+// covers: R10
+func TestFeed_MessageEndsTheAttemptsPreview(t *testing.T) {
+	for _, c := range []struct {
+		shown, message int
+		want           string
+	}{
+		{1, 1, "1"}, {2, 1, "1 r:0+a"}, {2, 3, "1"}, {1, 0, "1 r:0+a"},
+	} {
+		f := New(0, Limits{})
+		f.Preview(core.Preview{RunID: "r", Attempt: c.shown, Text: "a"})
+		e := event(1)
+		e.Type = core.EventMessageCommitted
+		e.Payload, _ = json.Marshal(core.MessageCommitted{MessageID: "m", Attempt: c.message})
+		f.Event(e)
+		if got := drain(t, f); got != c.want {
+			t.Errorf("shown %d, message %d: got %s, want %s", c.shown, c.message, got, c.want)
+		}
+	}
+}
+
 func TestFeed_EndOfARunLetsItsPreviewGo(t *testing.T) {
 	for _, typ := range []core.EventType{
 		core.EventRunSucceeded, core.EventRunFailed, core.EventRunCancelled, core.EventRunInterrupted,
@@ -141,8 +163,8 @@ func TestFeed_PreviewsStayBounded(t *testing.T) {
 		f.Preview(core.Preview{RunID: "r", Keep: keep, Text: add})
 		text = next
 	}
-	if len(f.order) != 1 || len(f.previews["r"].Text) > 50 {
-		t.Errorf("%d previews of %d bytes wait", len(f.order), len(f.previews["r"].Text))
+	if len(f.order) != 1 || cap(f.previews["r"].text) > 100 {
+		t.Errorf("%d previews of %d bytes wait", len(f.order), cap(f.previews["r"].text))
 	}
 }
 
@@ -178,8 +200,31 @@ func TestMerge_AndBetween(t *testing.T) {
 			t.Errorf("merged gives %q, want %q", got, next)
 		}
 	}
+	var all Merged
+	var before string
+	for _, next := range texts {
+		keep, add := Between(before, next)
+		all.Take(core.Preview{RunID: "r", Attempt: 1, Keep: keep, Text: add})
+		before = next
+		if got := all.Preview(); got.Text != next || got.Keep != 0 {
+			t.Errorf("merged to %+v, want %q", got, next)
+		}
+	}
 	again := Merge(core.Preview{Attempt: 1, Text: "dead"}, core.Preview{Attempt: 2, Text: "new"})
 	if again.Text != "new" || again.Keep != 0 {
 		t.Errorf("a new attempt kept the old one's text: %+v", again)
+	}
+}
+
+// A reader that has stopped costs a preview no more than the preview itself.
+func BenchmarkFeed_PreviewsThatWait(b *testing.B) {
+	f := New(0, Limits{})
+	n := 0
+	for b.Loop() {
+		if n > 1<<20 {
+			n = 0
+		}
+		f.Preview(core.Preview{RunID: "r", Keep: n, Text: "some words "})
+		n += 11
 	}
 }

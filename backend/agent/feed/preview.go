@@ -6,15 +6,54 @@ import (
 	"galley/backend/agent/core"
 )
 
+// Merged is one preview with the effect of many that followed each other, all
+// of one run. A preview costs what it appends and what it takes back, not the
+// length of what is shown already. The zero value has taken none.
+type Merged struct {
+	taken bool // at least one
+	// first is what the preview is but its text, which has units UTF-16 code
+	// units.
+	first core.Preview
+	text  []byte
+	units int
+}
+
+// Take adds the preview that follows.
+func (m *Merged) Take(p core.Preview) {
+	keep := p.Keep - m.first.Keep
+	if !m.taken || p.RunID != m.first.RunID || p.Attempt != m.first.Attempt || keep <= 0 {
+		// Nothing of what was merged so far is kept.
+		m.text, m.units, keep = m.text[:0], 0, 0
+		m.first.Keep = p.Keep
+	}
+	p.Keep = m.first.Keep
+	for m.units > keep {
+		r, n := utf8.DecodeLastRune(m.text)
+		m.text = m.text[:len(m.text)-n]
+		m.units -= units(r)
+	}
+	m.text = append(m.text, p.Text...)
+	for _, r := range p.Text {
+		m.units += units(r)
+	}
+	p.Text = ""
+	m.first, m.taken = p, true
+}
+
+// Preview returns the one preview.
+func (m *Merged) Preview() core.Preview {
+	p := m.first
+	p.Text = string(m.text)
+	return p
+}
+
 // Merge returns the preview that has the effect of first and then next, which
 // are of the same run.
 func Merge(first, next core.Preview) core.Preview {
-	if next.Attempt != first.Attempt || next.Keep <= first.Keep {
-		return next
-	}
-	next.Text = head(first.Text, next.Keep-first.Keep) + next.Text
-	next.Keep = first.Keep
-	return next
+	var m Merged
+	m.Take(first)
+	m.Take(next)
+	return m.Preview()
 }
 
 // Apply returns the text that a reader has after p.
