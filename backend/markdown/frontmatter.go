@@ -6,6 +6,10 @@ import "strings"
 // stops there too.
 const longestFrontMatter = 64 << 10
 
+// FrontMatter returns the front matter that a text begins with, with its marks
+// and without its last break; empty when there is none.
+func FrontMatter(s string) string { return s[:frontMatterEnd(s)] }
+
 // frontMatterEnd returns where the front matter that s begins with ends, in
 // bytes, its last break not included; 0 when there is none. It counts by its
 // marks alone, so that bad YAML is front matter too (B15).
