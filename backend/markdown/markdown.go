@@ -1,5 +1,6 @@
-// Package markdown owns what a Markdown text holds: now its links, with the
-// exact range of each destination and the forms in which one can be written.
+// Package markdown owns what a Markdown text holds: its links, with the exact
+// range of each destination and the forms in which one can be written, and its
+// headings.
 //
 // It is a leaf over goldmark, whose home it is, and knows no path, no file and
 // no agent: what a destination leads to is for others to find. Texts are LF

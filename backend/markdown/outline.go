@@ -1,0 +1,69 @@
+package markdown
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	gmtext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Heading is one heading of a text.
+type Heading struct {
+	// Level is 1 to 6.
+	Level int
+	// Line is the number of the line it begins in, from 1.
+	Line int
+	// Text is its content as it is written, on one line; it may be empty.
+	Text string
+}
+
+// Outline returns the headings of a text in order, also those inside of quotes
+// and lists, and none inside of code, front matter, math and comments. It is
+// never nil.
+func Outline(s string) []Heading {
+	skip := frontMatterEnd(s)
+	source := []byte(s[skip:])
+	pc := parser.NewContext()
+	pc.Set(finderKey, &finder{source: source})
+	root := blockParser().Parse(gmtext.NewReader(source), parser.WithContext(pc))
+	out := []Heading{}
+	line, seen := 1+strings.Count(s[:skip], "\n"), 0
+	// The callback returns no error.
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		h, ok := n.(*ast.Heading)
+		if !ok || !entering {
+			return ast.WalkContinue, nil
+		}
+		at := max(h.Pos(), 0)
+		words := make([]string, 0, h.Lines().Len())
+		for i := range h.Lines().Len() {
+			segment := h.Lines().At(i)
+			if i == 0 {
+				at = segment.Start
+			}
+			words = append(words, strings.TrimSpace(string(segment.Value(source))))
+		}
+		line += strings.Count(string(source[seen:max(at, seen)]), "\n")
+		seen = max(at, seen)
+		out = append(out, Heading{Level: h.Level, Line: line, Text: strings.Join(words, " ")})
+		return ast.WalkSkipChildren, nil
+	})
+	return out
+}
+
+// blockParser is linkParser for what does not ask what a line holds.
+var blockParser = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(append(parser.DefaultBlockParsers(),
+			util.Prioritized(mathBlock{}, 690),
+			util.Prioritized(extension.NewFootnoteBlockParser(), 999),
+		)...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
+			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
+		)...),
+	)
+})
