@@ -67,8 +67,10 @@ type RunDetail struct {
 	Proposals []Proposal `json:"proposals"`
 	// Messages are those of the run, in order.
 	Messages []MessageCommitted `json:"messages"`
-	// ModelCalls are its attempts, in order.
+	// ModelCalls are its attempts, in order; also those that have not ended.
 	ModelCalls []ModelCallEnded `json:"modelCalls"`
+	// Reconciled is what was found out of its calls afterwards, in order.
+	Reconciled []ToolReconciled `json:"reconciled"`
 }
 
 // CancelReceipt is the stored answer to a cancel command.

@@ -43,15 +43,17 @@ type Run struct {
 	// Reason says why the state is what it is ("runner_lost"); may be empty.
 	Reason string `json:"reason"`
 	// Fault is set when the run failed.
-	Fault       *FaultInfo `json:"fault,omitempty"`
-	Runtime     string     `json:"runtime"`
-	Model       ModelRef   `json:"model"`
-	Budget      Budget     `json:"budget"`
-	Usage       Usage      `json:"usage"`
-	DocURI      string     `json:"docUri"`
-	CreatedAtMs int64      `json:"createdAtMs"`
-	StartedAtMs int64      `json:"startedAtMs"` // 0: not started
-	EndedAtMs   int64      `json:"endedAtMs"`   // 0: not ended
+	Fault   *FaultInfo `json:"fault,omitempty"`
+	Runtime string     `json:"runtime"`
+	Model   ModelRef   `json:"model"`
+	Budget  Budget     `json:"budget"`
+	Usage   Usage      `json:"usage"`
+	DocURI  string     `json:"docUri"`
+	// Tools are the names of the tools that the run may use (T8); never nil.
+	Tools       []string `json:"tools"`
+	CreatedAtMs int64    `json:"createdAtMs"`
+	StartedAtMs int64    `json:"startedAtMs"` // 0: not started
+	EndedAtMs   int64    `json:"endedAtMs"`   // 0: not ended
 }
 
 // FaultInfo is a fault.Error as data, without its cause.

@@ -125,6 +125,8 @@ type CallEnd struct {
 	// Whole is all that came where Result is shorter; it is kept as an artifact
 	// with the result. Empty for none.
 	Whole string
+	// WholeKind says whether Whole may be cleaned away; empty means log.
+	WholeKind ArtifactKind
 	// Proposal is committed with the result, nil when there is none.
 	Proposal *Proposal
 }
