@@ -1,15 +1,20 @@
-// Package attach makes one running window of each home: a second start hands
-// its files to the window that is there and ends.
+// Package attach makes one running window and one agent of each home: a second
+// window hands its files to the one that is there and ends, and whoever else
+// wants the agent is a client of the process that holds it.
 //
-// What decides is a lock on a file of the home, which the system gives to one
+// What decides are two locks, the window's and the agent's, each with a socket
+// of its own. A lock is one on a file of the home, which the system gives to one
 // process and takes back when that process ends, however it ends. What carries
 // is a local socket; it lies outside of the home, whose path can be too long
 // for one, in a folder that only this user can enter, and the lock file names
-// it. Both ends see that the other is the same user. Whoever connects can have
-// files opened as the command line can, and nothing else.
+// it. Both ends see that the other is the same user. Whoever connects to the
+// window can have files opened as the command line can, and nothing else;
+// whoever connects to the agent speaks docs/PROTOCOL.md, and can neither learn a
+// key nor say where one is sent.
 //
 // The invariant that matters: of any number of starts on one home at most one
-// has the [Seat], and one that does not get its files opened says so.
+// has the [Seat] and at most one holds the [Agent], and one that does not get
+// its files opened says so.
 package attach
 
 import (
@@ -132,7 +137,7 @@ func Take(ctx context.Context, cfg Config, paths []string) (*Seat, error) {
 func sit(cfg Config, held *lock) *Seat {
 	s := &Seat{log: cfg.Log, lock: held}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	listener, err := listen(cfg.Home.Dir)
+	listener, err := listen(cfg.Home.Dir, windowSocket)
 	if err == nil {
 		if err = held.write(listener.Addr().String()); err != nil {
 			_ = listener.Close() // it is of no use to anybody
@@ -250,19 +255,8 @@ func handOver(ctx context.Context, cfg Config, paths []string) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	at, err := readLock(cfg.Home.Lock())
+	c, err := dial(ctx, cfg.Home.Lock())
 	if err != nil {
-		return err
-	}
-	if err := checkSocket(at); err != nil {
-		return err
-	}
-	c, err := (&net.Dialer{}).DialContext(ctx, "unix", at)
-	if err != nil {
-		return err
-	}
-	if err := sameUser(c); err != nil {
-		_ = c.Close() // nothing was said
 		return err
 	}
 	conn := connect(c, cfg.Log, nil)
@@ -273,6 +267,27 @@ func handOver(ctx context.Context, cfg Config, paths []string) error {
 		return errors.New("another answer than was asked for")
 	}
 	return err
+}
+
+// dial connects to the socket that the holder of a lock names, and sees that it
+// is one of this user.
+func dial(ctx context.Context, lock string) (net.Conn, error) {
+	at, err := readLock(lock)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSocket(at); err != nil {
+		return nil, err
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", at)
+	if err != nil {
+		return nil, err
+	}
+	if err := sameUser(c); err != nil {
+		_ = c.Close() // nothing was said
+		return nil, err
+	}
+	return c, nil
 }
 
 // connect starts JSON-RPC on a connection, which lasts for a short while only.

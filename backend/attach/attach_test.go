@@ -179,7 +179,7 @@ func TestTake_SecondStartHandsItsFilesOver(t *testing.T) {
 	if code := first.wait(); code != 0 {
 		t.Errorf("ended with %d", code)
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), socketName(home))); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), socketName(home, windowSocket))); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 	launch(t, home, "1m", nil).want("seated")
@@ -223,7 +223,7 @@ func TestTake_StaleSocketOfTheDead(t *testing.T) {
 	first := launch(t, home, "1m", nil)
 	first.want("seated")
 	first.kill()
-	socket := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), socketName(home))
+	socket := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), socketName(home, windowSocket))
 	if _, err := os.Lstat(socket); err != nil {
 		t.Fatalf("the dead window left no socket, which this test is about: %v", err)
 	}

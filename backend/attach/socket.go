@@ -14,21 +14,27 @@ import (
 // maxSocket is the longest path of a socket in bytes that every system takes.
 const maxSocket = 100
 
-// socketName is the name of a home's socket.
-func socketName(home string) string {
+// The endings of a home's sockets: the window's, and that of its agent.
+const (
+	windowSocket = ".sock"
+	agentSocket  = "-agent.sock"
+)
+
+// socketName is the name of a home's socket with an ending.
+func socketName(home, ending string) string {
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
 	}
 	sum := sha256.Sum256([]byte(home))
-	return "galley-" + hex.EncodeToString(sum[:8]) + ".sock"
+	return "galley-" + hex.EncodeToString(sum[:8]) + ending
 }
 
-// listen makes the socket of a home in the first folder that will do. The
-// home's lock must be held: what an ended process left there is removed.
-func listen(home string) (net.Listener, error) {
+// listen makes a socket of a home in the first folder that will do. The lock
+// that goes with it must be held: what an ended process left there is removed.
+func listen(home, ending string) (net.Listener, error) {
 	var why error
 	for _, folder := range socketFolders() {
-		l, err := listenIn(folder, socketName(home))
+		l, err := listenIn(folder, socketName(home, ending))
 		if err == nil {
 			return l, nil
 		}

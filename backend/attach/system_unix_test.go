@@ -41,7 +41,7 @@ func TestListen_OnlyWhereNobodyElseCanCome(t *testing.T) {
 			t.Cleanup(func() { _ = os.RemoveAll(tmp) })
 			t.Setenv("TMPDIR", tmp)
 			spoil(t, os.Getenv("XDG_RUNTIME_DIR"))
-			l, err := listen(home)
+			l, err := listen(home, windowSocket)
 			try(t, err)
 			defer l.Close()
 			if got := l.Addr().String(); filepath.Dir(filepath.Dir(got)) != tmp {
@@ -72,7 +72,7 @@ func give(t *testing.T, path string) {
 // A socket that belongs to somebody else is neither used nor removed.
 func TestListen_ForeignSocketStays(t *testing.T) {
 	home := roots(t)
-	at := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), socketName(home))
+	at := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), socketName(home, windowSocket))
 	foreign, err := net.Listen("unix", at)
 	try(t, err)
 	defer foreign.Close()
@@ -106,7 +106,7 @@ func TestListen_ForeignSocketStays(t *testing.T) {
 // The socket is this user's alone, and the other end is seen to be.
 func TestListen_SocketIsPrivate(t *testing.T) {
 	home := roots(t)
-	l, err := listen(home)
+	l, err := listen(home, windowSocket)
 	try(t, err)
 	defer l.Close()
 	at := l.Addr().String()

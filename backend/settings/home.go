@@ -64,6 +64,14 @@ func (h Home) Session() string { return filepath.Join(h.Dir, "session.json") }
 // Lock is the path of the file that the one running window of this home holds.
 func (h Home) Lock() string { return filepath.Join(h.Dir, "window.lock") }
 
+// AgentLock is the path of the file that the process holds which runs the agent
+// of this home: the window, or a command line.
+func (h Home) AgentLock() string { return filepath.Join(h.Dir, "agent.lock") }
+
+// Proposals is the folder in which the command line puts proposals as patch
+// files.
+func (h Home) Proposals() string { return filepath.Join(h.Dir, "proposals") }
+
 // Credentials is the path of the file for keys in plain text; it exists only
 // after the person agreed to it.
 func (h Home) Credentials() string { return filepath.Join(h.Dir, "credentials.json") }

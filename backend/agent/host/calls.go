@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/wire"
@@ -36,10 +37,19 @@ func (h *Host) SubmitRewrite(ctx context.Context, r Rewrite) (wire.SubmitResult,
 	})
 }
 
-// Submit accepts a run.
+// Submit accepts a run. It is busy, with the detail "elsewhere", where another
+// process holds the agent.
 func (h *Host) Submit(ctx context.Context, p wire.SubmitParams) (wire.SubmitResult, error) {
 	var res wire.SubmitResult
-	err := h.call(ctx, wire.MethodRunSubmit, p, &res)
+	err := h.begin(ctx, wire.MethodRunSubmit, p, &res)
+	return res, err
+}
+
+// Continue accepts a run that goes on where another ended. It is busy as Submit
+// is.
+func (h *Host) Continue(ctx context.Context, p wire.ContinueParams) (wire.SubmitResult, error) {
+	var res wire.SubmitResult
+	err := h.begin(ctx, wire.MethodRunContinue, p, &res)
 	return res, err
 }
 
@@ -58,11 +68,123 @@ func (h *Host) Decide(ctx context.Context, p wire.ProposalDecideParams) (core.Pr
 	return res.State, err
 }
 
+// DecideApproval records a person's answer to an approval. One that comes late,
+// or was given for another input, is stale_approval (T5).
+func (h *Host) DecideApproval(ctx context.Context, p wire.ApprovalDecideParams) (core.Approval, error) {
+	var res core.Approval
+	err := h.call(ctx, wire.MethodApprovalDecide, p, &res)
+	return res, err
+}
+
+// Reconcile records what a person found out about a call whose outcome is not
+// known.
+func (h *Host) Reconcile(ctx context.Context, p wire.ToolReconcileParams) error {
+	return h.call(ctx, wire.MethodToolReconcile, p, nil)
+}
+
 // Run returns a run as it is committed.
 func (h *Host) Run(ctx context.Context, id core.RunID) (core.Run, error) {
 	var res core.Run
 	err := h.call(ctx, wire.MethodRunGet, wire.RunGetParams{RunID: id}, &res)
 	return res, err
+}
+
+// Runs returns the newest runs, newest first, at most limit (1 to 1,000).
+func (h *Host) Runs(ctx context.Context, limit int) ([]core.Run, error) {
+	var res []core.Run
+	err := h.call(ctx, wire.MethodRunList, wire.RunListParams{Limit: limit}, &res)
+	return res, err
+}
+
+// RunDetail returns a run with all that is known of it.
+func (h *Host) RunDetail(ctx context.Context, id core.RunID) (core.RunDetail, error) {
+	var res core.RunDetail
+	err := h.call(ctx, wire.MethodRunDetail, wire.RunGetParams{RunID: id}, &res)
+	return res, err
+}
+
+// ToolCall returns a call with its whole input and result.
+func (h *Host) ToolCall(ctx context.Context, id core.ToolCallID) (core.ToolCall, error) {
+	var res core.ToolCall
+	err := h.call(ctx, wire.MethodToolGet, wire.ToolGetParams{ToolCallID: id}, &res)
+	return res, err
+}
+
+// ExplainContext lists what each request of a run held, in order (R9).
+func (h *Host) ExplainContext(ctx context.Context, id core.RunID) ([]core.ContextReport, error) {
+	var res []core.ContextReport
+	err := h.call(ctx, wire.MethodContextExplain, wire.ContextExplainParams{RunID: id}, &res)
+	return res, err
+}
+
+// Artifact returns a piece of an artifact.
+func (h *Host) Artifact(ctx context.Context, p wire.ArtifactGetParams) (wire.ArtifactGetResult, error) {
+	var res wire.ArtifactGetResult
+	err := h.call(ctx, wire.MethodArtifactGet, p, &res)
+	return res, err
+}
+
+// CreateSession makes a session.
+func (h *Host) CreateSession(ctx context.Context, p wire.SessionCreateParams) (core.Session, error) {
+	var res core.Session
+	err := h.call(ctx, wire.MethodSessionCreate, p, &res)
+	return res, err
+}
+
+// Sessions returns every session, those put away too.
+func (h *Host) Sessions(ctx context.Context) ([]core.Session, error) {
+	var res []core.Session
+	err := h.call(ctx, wire.MethodSessionList, struct{}{}, &res)
+	return res, err
+}
+
+// Session returns a session and its messages.
+func (h *Host) Session(ctx context.Context, id core.SessionID) (wire.SessionGetResult, error) {
+	var res wire.SessionGetResult
+	err := h.call(ctx, wire.MethodSessionGet, wire.SessionGetParams{SessionID: id}, &res)
+	return res, err
+}
+
+// ChangeSession renames a session or puts it away.
+func (h *Host) ChangeSession(ctx context.Context, p wire.SessionChangeParams) (core.Session, error) {
+	var res core.Session
+	err := h.call(ctx, wire.MethodSessionChange, p, &res)
+	return res, err
+}
+
+// DeleteSession removes a session with everything that belongs to it.
+func (h *Host) DeleteSession(ctx context.Context, p wire.SessionDeleteParams) error {
+	return h.call(ctx, wire.MethodSessionDelete, p, nil)
+}
+
+// SessionEvents returns a page of a session's events, oldest first.
+func (h *Host) SessionEvents(ctx context.Context, p wire.SessionEventsParams) (wire.SessionEventsResult, error) {
+	var res wire.SessionEventsResult
+	err := h.call(ctx, wire.MethodSessionEvents, p, &res)
+	return res, err
+}
+
+// Backup writes a consistent copy of the database to an absolute path. A path
+// in the home is invalid_input: a copy there could take the place of what it is
+// a copy of.
+func (h *Host) Backup(ctx context.Context, path string) error {
+	if !named(path) || path == "" || within(h.cfg.Home, path) {
+		return &fault.Error{Code: fault.InvalidInput, Op: wire.MethodStoreBackup, Detail: "path"}
+	}
+	return h.call(ctx, wire.MethodStoreBackup, wire.BackupParams{Path: path}, nil)
+}
+
+// within reports whether path lies in folder, by their real names as far as
+// these are there.
+func within(folder, path string) bool {
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(real, filepath.Base(path))
+	}
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Proposal returns a proposal.
@@ -76,14 +198,14 @@ func (h *Host) Proposal(ctx context.Context, id core.ProposalID) (core.Proposal,
 // lists the provider's models.
 func (h *Host) TestProvider(ctx context.Context, p wire.ProviderTestParams) (wire.ProviderModelsResult, error) {
 	var res wire.ProviderModelsResult
-	err := h.call(ctx, wire.MethodProviderTest, p, &res)
+	err := h.begin(ctx, wire.MethodProviderTest, p, &res)
 	return res, err
 }
 
 // Models lists a provider's models.
 func (h *Host) Models(ctx context.Context, p wire.ProviderTestParams) (wire.ProviderModelsResult, error) {
 	var res wire.ProviderModelsResult
-	err := h.call(ctx, wire.MethodProviderModels, p, &res)
+	err := h.begin(ctx, wire.MethodProviderModels, p, &res)
 	return res, err
 }
 
@@ -102,9 +224,26 @@ func (h *Host) serve(ctx context.Context, method string, params json.RawMessage)
 			return nil, err
 		}
 		return wire.CredentialResult{Secret: secret}, nil
+	case wire.MethodToolPrepare:
+		return answer(method, params, func(p wire.ToolPrepareParams) (core.Prepared, error) { return h.desk.prepare(ctx, p) })
 	case wire.MethodToolExecute:
-		// There are no tools yet.
-		return nil, &fault.Error{Code: fault.NotFound, Op: method, Detail: "tool"}
+		return answer(method, params, func(p wire.ToolExecuteParams) (core.ToolResult, error) { return h.desk.execute(ctx, p) })
+	case wire.MethodToolProbe:
+		return answer(method, params, func(p wire.ToolProbeParams) (wire.ToolProbeResult, error) { return h.desk.probe(ctx, p) })
+	case wire.MethodToolCancel:
+		return answer(method, params, func(p wire.ToolCancelParams) (struct{}, error) {
+			h.desk.cancel(p.ToolCallID)
+			return struct{}{}, nil
+		})
 	}
 	return nil, rpc.ErrNoMethod
+}
+
+// answer calls f with decoded params.
+func answer[P, R any](method string, params json.RawMessage, f func(P) (R, error)) (any, error) {
+	p, err := rpc.Decode[P](method, params)
+	if err != nil {
+		return nil, err
+	}
+	return f(p)
 }

@@ -16,6 +16,7 @@ func environment(all []string) []string {
 		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
 		"PROGRAMDATA", "COMPUTERNAME", "USERNAME",
 	}
+	names = append(names, crashNames()...)
 	env := []string{}
 	for _, kv := range all {
 		name, _, _ := strings.Cut(kv, "=")

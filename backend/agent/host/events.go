@@ -18,33 +18,15 @@ type State struct {
 	Seq int64
 }
 
-// State returns the state at a seq. Every later event follows through OnEvent,
-// and the previews of runs that stream come again from their start, so that a
-// page that has just begun can show them.
+// State returns the state at a seq, for the reader of the callbacks. Every later
+// event follows through OnEvent, and the previews of runs that stream come again
+// from their start, so that a page that has just begun can show them.
 func (h *Host) State(ctx context.Context) (State, error) {
-	h.mu.Lock()
-	conn, code := h.conn, h.runner.Code
-	h.mu.Unlock()
-	if conn == nil {
-		return State{}, goneFault(wire.MethodEventsSubscribe, code)
-	}
-	h.attaching.Lock()
-	defer h.attaching.Unlock()
-	anew := h.feed.Lagging()
-	if anew {
-		h.feed.Hold()
-	}
-	res, err := h.subscribe(ctx, conn)
-	switch {
-	case !anew:
-	case err != nil:
-		h.feed.Lose()
-	default:
-		h.feed.Resume(res.SnapshotSeq, nil)
-	}
+	res, follow, err := h.page.State(ctx, 0)
 	if err != nil {
-		return State{}, callFault(wire.MethodEventsSubscribe, err)
+		return State{}, err
 	}
+	follow()
 	return State{State: res.Snapshot, Seq: res.SnapshotSeq}, nil
 }
 
@@ -52,19 +34,23 @@ func (h *Host) State(ctx context.Context) (State, error) {
 func (h *Host) attach(ctx context.Context, conn *rpc.Conn) error {
 	h.attaching.Lock()
 	defer h.attaching.Unlock()
-	_, err := h.subscribe(ctx, conn)
+	_, err := h.subscribe(ctx, conn, 0)
 	return err
 }
 
-// subscribe asks for the state and for the events after the cursor, and passes
-// these on before any that come later. attaching must be held.
-func (h *Host) subscribe(ctx context.Context, conn *rpc.Conn) (wire.SubscribeResult, error) {
+// subscribe asks for the state and for the events after what is known, and after
+// another cursor where that is given and not long past, and passes these on
+// before any that come later. attaching must be held.
+func (h *Host) subscribe(ctx context.Context, conn *rpc.Conn, after int64) (wire.SubscribeResult, error) {
 	h.mu.Lock()
 	h.hold = true
-	after := h.cursor
+	p := wire.SubscribeParams{AfterSeq: h.cursor}
+	if after > 0 && after < h.cursor && h.cursor-after <= maxReplay {
+		p.AfterSeq = after
+	}
 	h.mu.Unlock()
 	var res wire.SubscribeResult
-	err := conn.Call(ctx, wire.MethodEventsSubscribe, wire.SubscribeParams{AfterSeq: after}, &res)
+	err := conn.Call(ctx, wire.MethodEventsSubscribe, p, &res)
 
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,7 +73,7 @@ func (h *Host) catchUp(res wire.SubscribeResult) {
 	if h.cursor < res.SnapshotSeq {
 		// More happened than an answer brings along, or we know nothing yet.
 		if h.known {
-			h.feed.Lose()
+			h.lose()
 		}
 		h.cursor = res.SnapshotSeq
 	}
@@ -97,6 +83,13 @@ func (h *Host) catchUp(res wire.SubscribeResult) {
 		if !r.State.Final() {
 			h.runs[r.ID] = r
 		}
+	}
+}
+
+// lose has every reader start over. mu must be held.
+func (h *Host) lose() {
+	for s := range h.subs {
+		s.feed.Lose()
 	}
 }
 
@@ -112,16 +105,41 @@ func (h *Host) notify(_ context.Context, method string, params json.RawMessage) 
 	case wire.NotifyPreview:
 		var p core.Preview
 		if err = json.Unmarshal(params, &p); err == nil {
-			h.feed.Preview(p)
+			h.preview(p)
 		}
 	case wire.NotifyResync:
-		select {
-		case h.lags <- struct{}{}:
-		default:
+		h.lag()
+	case wire.NotifyRunner:
+		var r wire.RunnerStatus
+		if err = json.Unmarshal(params, &r); err == nil {
+			h.holderTells(r)
 		}
 	}
 	if err != nil {
 		h.log.Warn("notification not understood", "method", method, "err", fmt.Sprintf("%T", err))
+	}
+}
+
+// lag wishes for a new subscription.
+func (h *Host) lag() {
+	select {
+	case h.lags <- struct{}{}:
+	default:
+	}
+}
+
+// preview passes streamed text on.
+func (h *Host) preview(p core.Preview) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, ok := h.texts[p.RunID]
+	if !ok {
+		before = &shown{}
+		h.texts[p.RunID] = before
+	}
+	before.add(p)
+	for s := range h.subs {
+		s.feed.Preview(p)
 	}
 }
 
@@ -136,18 +154,23 @@ func (h *Host) event(e core.Event) {
 		h.held = append(h.held, e)
 	default:
 		h.held = nil
-		h.feed.Lose()
+		h.lose()
 	}
 }
 
-// take puts an event into the feed, once. mu must be held.
+// take passes an event on, once. mu must be held.
 func (h *Host) take(e core.Event) {
 	if e.Seq <= h.cursor {
 		return
 	}
 	h.cursor = e.Seq
 	h.track(e)
-	h.feed.Event(e)
+	if p, ok := h.texts[e.RunID]; ok && feed.Voids(e, p.last) {
+		delete(h.texts, e.RunID)
+	}
+	for s := range h.subs {
+		s.feed.Event(e)
+	}
 }
 
 // track keeps runs up. mu must be held.
@@ -187,12 +210,13 @@ func (h *Host) forgetRuns() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	clear(h.runs)
+	clear(h.texts)
 }
 
 // relay calls the callbacks until the feed is closed and empty.
 func (h *Host) relay() {
 	for {
-		it, ok := h.feed.Next(context.Background())
+		it, ok := h.page.Next(context.Background())
 		if !ok {
 			return
 		}

@@ -18,7 +18,21 @@
 // state has to be fetched anew. State gives that; events whose seq it already
 // covers may still come and are to be dropped.
 //
-// The host knows no document and no page, and keeps no key.
+// # Readers
+//
+// The callbacks are one reader; Subscribe makes more. Each has a feed of its
+// own, so that one that is slow neither blocks the others nor makes memory grow
+// (R10).
+//
+// # One agent for a home
+//
+// With Claim and Dial set, one process at a time holds the agent of a home and
+// its Runner. Where another has it, the host is a client of that one: its
+// events, previews and questions come through, cancelling and answering work,
+// and what would begin something is busy. When the holder ends, the host takes
+// over by itself.
+//
+// The host knows no page, and keeps no key.
 package host
 
 import (
@@ -31,7 +45,6 @@ import (
 	"time"
 
 	"galley/backend/agent/core"
-	"galley/backend/agent/feed"
 	"galley/backend/agent/wire"
 	"galley/backend/fault"
 	"galley/backend/rpc"
@@ -56,6 +69,17 @@ type Config struct {
 	// Tools carries out what runs ask for; nil when runs have no tools.
 	Tools Tools
 
+	// Claim makes this process the holder of the home's agent, and answers
+	// clients for h until release is called, which waits for them. It returns
+	// nil and no error where another process is. nil: this process always is.
+	Claim func(h *Host) (release func(), err error)
+	// Dial greets the holder. Needed with Claim.
+	Dial func(ctx context.Context, handler rpc.Handler) (*rpc.Conn, wire.HelloResult, error)
+	// Complete makes a whole submission of a task whose model, folder and file
+	// are only named, and lets the tools of that run reach these. Its faults
+	// reach the client. nil: there are no tasks.
+	Complete func(ctx context.Context, t wire.TaskParams) (wire.SubmitParams, error)
+
 	// OnEvent gets every committed event; nil for none.
 	OnEvent func(core.Event)
 	// OnPreview gets streamed text; nil for none.
@@ -74,6 +98,10 @@ type Config struct {
 	// Steady is how long a Runner must have lived for the row to begin anew,
 	// 60 s.
 	Steady time.Duration
+	// Grace is how long a tool may take to end after it was stopped, 5 s.
+	Grace time.Duration
+	// Now is the clock of the wall; nil for time.Now.
+	Now func() time.Time
 }
 
 // Tools looks at calls and carries them out, over the permits and the open
@@ -114,6 +142,9 @@ type Runner struct {
 	PID int
 	// Restarts counts the restarts since Start.
 	Restarts int
+	// Holder is what holds the agent when Status is Elsewhere, and PID its
+	// process; Code is then set while it has no Runner, or does not answer.
+	Holder wire.ClientKind
 }
 
 // Host keeps a Runner running. Its methods may be called from any goroutine.
@@ -126,8 +157,8 @@ type Host struct {
 
 	// restart holds a wish of Restart for the supervisor.
 	restart chan struct{}
-	// feed holds what the callbacks have not taken.
-	feed *feed.Feed
+	// page is the subscription of the callbacks.
+	page *Subscription
 	// lags holds a wish to subscribe anew.
 	lags chan struct{}
 	// states wakes who calls OnRunner; over is closed when nothing more comes.
@@ -135,16 +166,28 @@ type Host struct {
 	over   chan struct{}
 	// attaching keeps subscriptions apart from each other.
 	attaching sync.Mutex
+	// desk carries out tools.
+	desk *desk
+	// tasks remembers what became of commands of clients.
+	tasks tasks
 
 	// mu guards what follows.
 	mu      sync.Mutex
 	runner  Runner
 	changes []Runner  // what OnRunner has not been told, the oldest first
-	conn    *rpc.Conn // nil unless Ready
-	closed  bool
+	conn    *rpc.Conn // nil unless there is a Runner that answers
+	// watching says that another process holds the agent; conn then leads to
+	// that one.
+	watching bool
+	closed   bool
 	// leaveBy is when a Runner is stopped by force at a close.
 	leaveBy time.Time
-	// cursor is the seq of the newest event put into feed.
+	// subs are all readers; none is added once ended is set.
+	subs  map[*Subscription]bool
+	ended bool
+	// texts is the whole preview of each run that shows one.
+	texts map[core.RunID]*shown
+	// cursor is the seq of the newest event passed on.
 	cursor int64
 	known  bool // cursor is that of an answer, not just 0
 	// hold says that a subscription is being answered; held are the events
@@ -170,17 +213,26 @@ func New(cfg Config) (*Host, error) {
 	set(&cfg.PingEvery, 5*time.Second)
 	set(&cfg.PingTimeout, 10*time.Second)
 	set(&cfg.Steady, time.Minute)
+	set(&cfg.Grace, 5*time.Second)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	if cfg.Pauses == nil {
 		cfg.Pauses = []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second}
 	}
 	life, end := context.WithCancel(context.Background())
-	return &Host{
+	h := &Host{
 		cfg: cfg, log: cfg.Logger, life: life, end: end,
 		restart: make(chan struct{}, 1), lags: make(chan struct{}, 1),
 		states: make(chan struct{}, 1), over: make(chan struct{}),
-		feed: feed.New(0, feed.Limits{}), runs: map[core.RunID]core.Run{},
+		desk: newDesk(cfg.Tools, cfg.Logger, cfg.Grace),
+		subs: map[*Subscription]bool{}, texts: map[core.RunID]*shown{}, runs: map[core.RunID]core.Run{},
 		runner: Runner{Status: Starting},
-	}, nil
+	}
+	h.page = h.Subscribe()
+	h.page.begun = true
+	h.page.feed.Resume(0, nil)
+	return h, nil
 }
 
 func set(d *time.Duration, def time.Duration) {
@@ -194,7 +246,7 @@ func set(d *time.Duration, def time.Duration) {
 func (h *Host) Start() {
 	h.wg.Go(h.relay)
 	h.wg.Go(h.tell)
-	h.wg.Go(h.supervise)
+	h.wg.Go(h.run)
 }
 
 // Runner returns where the Runner stands.
@@ -204,11 +256,15 @@ func (h *Host) Runner() Runner {
 	return h.runner
 }
 
-// ActiveRuns returns the runs that have not ended, the oldest first.
+// ActiveRuns returns the runs that have not ended and would stop with this
+// process, the oldest first: none where another process holds the agent.
 func (h *Host) ActiveRuns() []core.Run {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	runs := make([]core.Run, 0, len(h.runs))
+	if h.watching {
+		return runs
+	}
 	for _, r := range h.runs {
 		runs = append(runs, r)
 	}
@@ -216,8 +272,8 @@ func (h *Host) ActiveRuns() []core.Run {
 	return runs
 }
 
-// Restart starts the Runner anew, also after it was given up. It returns at
-// once with the state as it is.
+// Restart starts the Runner anew, also after it was given up; one of another
+// process is left alone. It returns at once with the state as it is.
 func (h *Host) Restart() Runner {
 	select {
 	case h.restart <- struct{}{}:
@@ -236,9 +292,10 @@ func (h *Host) Close(ctx context.Context) {
 	}
 	h.mu.Lock()
 	conn := h.conn
+	watching := h.watching
 	h.closed, h.leaveBy = true, leaveBy
 	h.mu.Unlock()
-	if conn != nil {
+	if conn != nil && !watching {
 		deadline := time.Until(leaveBy) * 4 / 5
 		// Its end is the end of the connection; the answer says only that it
 		// was understood.
@@ -252,6 +309,7 @@ func (h *Host) Close(ctx context.Context) {
 	}
 	h.end()
 	h.wg.Wait()
+	h.desk.wait(ctx)
 }
 
 // call makes a call of the Runner, or fails at once when there is none.
@@ -264,6 +322,18 @@ func (h *Host) call(ctx context.Context, method string, params, result any) erro
 		return goneFault(method, code)
 	}
 	return callFault(method, conn.Call(ctx, method, params, result))
+}
+
+// begin is call for what begins something, which only the holder of the agent
+// may.
+func (h *Host) begin(ctx context.Context, method string, params, result any) error {
+	h.mu.Lock()
+	watching := h.watching
+	h.mu.Unlock()
+	if watching {
+		return &fault.Error{Code: fault.Busy, Op: method, Detail: string(Elsewhere)}
+	}
+	return h.call(ctx, method, params, result)
 }
 
 // callFault gives the ends of a connection and of a ctx their code.

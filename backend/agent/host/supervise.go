@@ -20,9 +20,6 @@ const (
 	// leaveTime is how long a Runner that lost us may take to record; more is
 	// a hang.
 	leaveTime = 5 * time.Second
-	// jump is how much more the clock of the wall may advance than the
-	// monotonic one before we take it that the machine slept.
-	jump = 10 * time.Second
 )
 
 // Why a Runner's life ended.
@@ -31,10 +28,43 @@ var (
 	errHangs   = errors.New("no answer to a ping")
 )
 
+// run holds the agent of the home, or watches who does, until the Host is
+// closed.
+func (h *Host) run() {
+	defer close(h.over)
+	defer h.endReaders()
+	for h.life.Err() == nil {
+		release, err := h.claim()
+		switch {
+		case err != nil:
+			h.log.Error("agent of the home not claimed", "err", err)
+			h.setRunner(Runner{Status: Failed, Code: fault.StoreFailed})
+			select {
+			case <-h.restart:
+			case <-h.life.Done():
+			}
+		case release != nil:
+			h.supervise()
+			h.endReaders() // they are told how it ended before they are left
+			release()
+			return
+		default:
+			h.watch()
+		}
+	}
+}
+
+// claim makes this process the holder of the agent; release is nil where
+// another one is.
+func (h *Host) claim() (release func(), err error) {
+	if h.cfg.Claim == nil {
+		return func() {}, nil
+	}
+	return h.cfg.Claim(h)
+}
+
 // supervise starts Runners until the Host is closed.
 func (h *Host) supervise() {
-	defer close(h.over)
-	defer h.feed.Close()
 	inRow := 0
 	for {
 		began := time.Now()
@@ -96,7 +126,7 @@ func (h *Host) live() (fault.Code, error) {
 		Handler: rpc.Handler{Request: h.serve, Notify: h.notify},
 	})
 	err = h.attend(conn, child)
-	h.setConn(nil)
+	h.setConn(nil, false)
 	if cerr := conn.Close(); cerr != nil {
 		h.log.Debug("close connection", "err", cerr)
 	}
@@ -147,11 +177,11 @@ func (h *Host) attend(conn *rpc.Conn, child *proc.Child) error {
 	case <-h.restart: // a wish from before is fulfilled by this start
 	default:
 	}
-	h.setConn(conn)
+	h.setConn(conn, false)
 	h.setRunner(Runner{Status: Ready, PID: child.PID()})
 	tick := time.NewTicker(h.cfg.PingEvery)
 	defer tick.Stop()
-	last := time.Now()
+	clock := h.newClock()
 	for {
 		select {
 		case <-conn.Done():
@@ -165,12 +195,7 @@ func (h *Host) attend(conn *rpc.Conn, child *proc.Child) error {
 				return err
 			}
 		case <-tick.C:
-			now := time.Now()
-			if slept := now.Round(0).Sub(last.Round(0)) - now.Sub(last); slept > jump {
-				h.log.Info("the machine slept", "dur", slept)
-			}
-			last = now
-			if err := h.ping(conn); err != nil {
+			if err := h.ping(conn, clock.slept()); err != nil {
 				return err
 			}
 		}
@@ -194,22 +219,27 @@ func (h *Host) greet(conn *rpc.Conn, pid int) error {
 	return h.attach(ctx, conn)
 }
 
-// ping asks for a sign of life. A closed connection is not its business.
-func (h *Host) ping(conn *rpc.Conn) error {
+// ping asks for a sign of life, and tells how long the machine slept. A closed
+// connection is not its business.
+func (h *Host) ping(conn *rpc.Conn, slept time.Duration) error {
+	if slept > 0 {
+		h.log.Info("the machine slept", "dur", slept)
+	}
 	ctx, cancel := context.WithTimeout(h.life, h.cfg.PingTimeout)
 	defer cancel()
-	err := conn.Call(ctx, wire.MethodPing, struct{}{}, nil)
+	err := conn.Call(ctx, wire.MethodPing, wire.PingParams{SleptMs: slept.Milliseconds()}, nil)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errHangs
 	}
 	return nil
 }
 
-// setConn makes a connection the one that calls use.
-func (h *Host) setConn(conn *rpc.Conn) {
+// setConn makes a connection the one that calls use; watching says that it
+// leads to another process that holds the agent, or that there is such a one.
+func (h *Host) setConn(conn *rpc.Conn, watching bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.conn = conn
+	h.conn, h.watching = conn, watching
 }
 
 // setRunner changes the state and has it told. Restarts are counted elsewhere.
@@ -218,6 +248,12 @@ func (h *Host) setRunner(r Runner) {
 	r.Restarts = h.runner.Restarts
 	h.runner = r
 	h.changes = append(h.changes, r)
+	for s := range h.subs {
+		select {
+		case s.changed <- struct{}{}:
+		default:
+		}
+	}
 	h.mu.Unlock()
 	select {
 	case h.states <- struct{}{}:

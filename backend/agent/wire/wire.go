@@ -106,6 +106,13 @@ type ShutdownParams struct {
 	DeadlineMs int64 `json:"deadlineMs"`
 }
 
+// PingParams of ping. The answer is an empty object.
+type PingParams struct {
+	// SleptMs is how long the machine slept since the last ping, when the host
+	// saw that it did: requests and children are to be looked at. 0 otherwise.
+	SleptMs int64 `json:"sleptMs"`
+}
+
 // ProviderConfig is a provider without its secret; it travels with each
 // request that needs it, since configurations are the host's.
 type ProviderConfig struct {
