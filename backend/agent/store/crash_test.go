@@ -70,11 +70,16 @@ func childMigrating(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	s := &Store{cfg: cfg}
-	if err := s.vacuumInto(ctx, conn, cfg.Path+".v1.bak"); err != nil {
+	from, _, err := one(ctx, plain{conn}, scanInt, "PRAGMA user_version")
+	if err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE; "+migrations()[1]+"; PRAGMA user_version=2"); err != nil {
+	s := &Store{cfg: cfg}
+	if err := s.vacuumInto(ctx, conn, fmt.Sprintf("%s.v%d.bak", cfg.Path, from)); err != nil {
+		return err
+	}
+	steps := append(slices.Clone(migrations()[from:]), fmt.Sprintf("PRAGMA user_version=%d", len(migrations())))
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE; "+strings.Join(steps, ";\n")); err != nil {
 		return err
 	}
 	kill()
@@ -207,9 +212,9 @@ var children = map[string]func(ctx context.Context, s *Store) error{
 	},
 }
 
-// crash runs a child until it has died, or was killed after a number of lines
+// crashed runs a child until it has died, or was killed after a number of lines
 // (0: never), and returns the fields of what it said.
-func crash(t *testing.T, name, path string, after int) [][]string {
+func crashed(t *testing.T, name, path string, after int) [][]string {
 	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)
@@ -262,7 +267,7 @@ func TestCrash_AtEachPointOfARewrite(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "runs.db")
-			said := crash(t, tt.name, path, 0)
+			said := crashed(t, tt.name, path, 0)
 			if len(said) != 1 {
 				t.Fatalf("child said %q", said)
 			}
@@ -314,9 +319,9 @@ func TestCrash_AtEachPointOfARewrite(t *testing.T) {
 func TestCrash_WhileRecoveringFromACrash(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
-	id := core.RunID(crash(t, "streaming", path, 0)[0][1])
-	crash(t, "recovering", path, 0)
-	crash(t, "recovering", path, 0)
+	id := core.RunID(crashed(t, "streaming", path, 0)[0][1])
+	crashed(t, "recovering", path, 0)
+	crashed(t, "recovering", path, 0)
 	s := openAt(t, path, "four")
 	if got := recovered(t, s); len(got.Runs) != 1 {
 		t.Errorf("recovered %v, want the one run", got.Runs)
@@ -339,22 +344,27 @@ func TestCrash_WhileRecoveringFromACrash(t *testing.T) {
 // covers: R12 R13 (row 24 of the crash matrix)
 func TestCrash_WhileMigrating(t *testing.T) {
 	t.Parallel()
-	path := saved(t, "v1.sql")
-	before, err := os.ReadFile(path)
-	must(t, err)
-	crash(t, "migrating", path, 0)
-	after, err := os.ReadFile(path)
-	must(t, err)
-	if !slices.Equal(before, after) {
-		t.Error("the file changed before the commit")
-	}
-	for _, p := range []string{path + ".v1.bak", path} { // the backup is a database too
-		s := openAt(t, p, "two")
-		run, err := s.Run(t.Context(), "run-1")
-		must(t, err)
-		if run.State != core.RunSucceeded {
-			t.Errorf("%s: run is %s", p, run.State)
-		}
+	for v := 1; v < len(migrations()); v++ {
+		t.Run(fmt.Sprint(v), func(t *testing.T) {
+			t.Parallel()
+			path := saved(t, fmt.Sprintf("v%d.sql", v))
+			before, err := os.ReadFile(path)
+			must(t, err)
+			crashed(t, "migrating", path, 0)
+			after, err := os.ReadFile(path)
+			must(t, err)
+			if !slices.Equal(before, after) {
+				t.Error("the file changed before the commit")
+			}
+			for _, p := range []string{fmt.Sprintf("%s.v%d.bak", path, v), path} { // the backup is a database too
+				s := openAt(t, p, "two")
+				run, err := s.Run(t.Context(), "run-1")
+				must(t, err)
+				if run.State != core.RunSucceeded {
+					t.Errorf("%s: run is %s", p, run.State)
+				}
+			}
+		})
 	}
 }
 
@@ -368,7 +378,7 @@ func TestCrash_InAFloodNothingAnsweredIsLost(t *testing.T) {
 	for round := range 4 {
 		// Each round is killed at another place of the flood.
 		var seqs []int64
-		for _, line := range crash(t, "flood", path, 40+37*round) {
+		for _, line := range crashed(t, "flood", path, 40+37*round) {
 			switch {
 			case line[0] == "accepted" && len(line) == 3:
 				answered[core.CommandID(line[1])] = core.RunID(line[2])

@@ -50,7 +50,7 @@ func childIOError(ctx context.Context, s *Store) error {
 func TestIOError_NothingIsWrittenAfter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
-	said := crash(t, "io error", path, 0)
+	said := crashed(t, "io error", path, 0)
 	if len(said) != 4 {
 		t.Fatalf("child said %q", said)
 	}

@@ -48,7 +48,7 @@ func TestGuards_TheDatabaseRefusesEveryForbiddenMove(t *testing.T) {
 		if err := x.done(ctx, core.CommandID(id), "test", [32]byte{}, run.SessionID, id); err != nil {
 			return err
 		}
-		return x.update(ctx, qInsertRun, id, string(run.SessionID), id, nil, "native", "{}", "{}", "boot", 1, "rewrite", "")
+		return x.update(ctx, qInsertRun, id, string(run.SessionID), id, nil, "native", "{}", "{}", "boot", 1, "rewrite", "", "[]")
 	}
 	newCall := func(x *tx, id string) error {
 		ctx := t.Context()
@@ -101,7 +101,7 @@ func TestGuards_FinalRowsAndEventsNeverChange(t *testing.T) {
 	must(t, err)
 	for _, q := range []string{
 		"UPDATE runs SET ended_at=2", "UPDATE tool_calls SET model_result_text='other'", "UPDATE events SET at=2",
-		"INSERT INTO runs SELECT 'x',session_id,command_id,NULL,'running',NULL,NULL,NULL,runtime,'{}','{}',NULL,'unknown',NULL,NULL,boot_id,1,1,NULL,kind,doc_uri FROM runs",
+		"INSERT INTO runs SELECT 'x',session_id,command_id,NULL,'running',NULL,NULL,NULL,runtime,'{}','{}',NULL,'unknown',NULL,NULL,boot_id,1,1,NULL,kind,doc_uri,'[]' FROM runs",
 		"INSERT INTO tool_calls(id,run_id,ord,name,kind,input_json,input_digest,state,proposed_at) SELECT 'x',run_id,9,name,kind,'{}',input_digest,'ready',1 FROM tool_calls",
 	} {
 		err := s.change(t.Context(), "test", func(ctx context.Context, x *tx) error {

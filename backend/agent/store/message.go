@@ -15,21 +15,22 @@ const (
 )
 
 // addMessage commits a message of a run at the end of its session. The
-// assistant's takes the place of the run's draft, if there is one.
-func (t *tx) addMessage(ctx context.Context, run core.Run, m core.Message, status string) error {
+// assistant's takes the place of the run's draft, if there is one. Attempt is
+// the model call's whose answer it is; 0 for none.
+func (t *tx) addMessage(ctx context.Context, run core.Run, m core.Message, status string, attempt int) error {
 	if status == "" {
 		status = statusComplete
 	}
-	id, ord, err := t.putMessage(ctx, run, m, status)
+	id, ord, err := t.putMessage(ctx, run, m, status, attempt)
 	if err != nil {
 		return err
 	}
 	return t.emit(ctx, core.EventMessageCommitted, run.SessionID, run.ID, "", core.MessageCommitted{
-		MessageID: id, Ord: ord, Message: m, Status: status,
+		MessageID: id, Ord: ord, Message: m, Status: status, Attempt: attempt,
 	})
 }
 
-func (t *tx) putMessage(ctx context.Context, run core.Run, m core.Message, status string) (core.MessageID, int, error) {
+func (t *tx) putMessage(ctx context.Context, run core.Run, m core.Message, status string, attempt int) (core.MessageID, int, error) {
 	if status != statusComplete && status != statusPartial && status != statusDiscarded {
 		return "", 0, &fault.Error{Code: fault.InvalidInput, Op: "commit message", Detail: "status"}
 	}
@@ -41,16 +42,16 @@ func (t *tx) putMessage(ctx context.Context, run core.Run, m core.Message, statu
 	if err != nil {
 		return "", 0, err
 	}
-	id, ord := draft.id, draft.ord
+	id, ord := draft.ID, draft.Ord
 	if ok && m.Role == core.RoleAssistant {
-		err = t.update(ctx, qUpdateMessage, string(m.Role), parts, status, string(id))
+		err = t.update(ctx, qUpdateMessage, string(m.Role), parts, status, attempt, string(id))
 	} else {
 		var next int64
 		if next, _, err = one(ctx, t, scanInt, qNextOrd, string(run.SessionID)); err != nil {
 			return "", 0, err
 		}
 		id, ord = core.MessageID(t.s.cfg.NewID()), int(next)
-		err = t.update(ctx, qInsertMessage, string(id), string(run.SessionID), string(run.ID), ord, string(m.Role), parts, status)
+		err = t.update(ctx, qInsertMessage, string(id), string(run.SessionID), string(run.ID), ord, string(m.Role), parts, status, attempt)
 	}
 	if err != nil {
 		return "", 0, err
@@ -79,9 +80,19 @@ func (s *Store) KeepDraft(ctx context.Context, id core.RunID, m core.Message) er
 		if !run.State.Active() || m.Role != core.RoleAssistant {
 			return badState(op, run.State)
 		}
-		_, _, err = t.putMessage(ctx, run, m, statusPartial)
+		attempt, err := t.lastAttempt(ctx, id)
+		if err != nil {
+			return err
+		}
+		_, _, err = t.putMessage(ctx, run, m, statusPartial, attempt)
 		return err
 	})
+}
+
+// lastAttempt is the newest attempt of a run, 0 when there is none.
+func (t *tx) lastAttempt(ctx context.Context, id core.RunID) (int, error) {
+	n, _, err := one(ctx, t, scanInt, qLastAttempt, string(id))
+	return int(n), err
 }
 
 // commitDraft announces the draft of a run that ends without another message.
@@ -90,9 +101,7 @@ func (t *tx) commitDraft(ctx context.Context, run core.Run) error {
 	if err != nil || !ok {
 		return err
 	}
-	return t.emit(ctx, core.EventMessageCommitted, run.SessionID, run.ID, "", core.MessageCommitted{
-		MessageID: draft.id, Ord: draft.ord, Message: draft.Message, Status: statusPartial,
-	})
+	return t.emit(ctx, core.EventMessageCommitted, run.SessionID, run.ID, "", draft.committed())
 }
 
 // Messages returns a session's complete messages in order, with the opaque
@@ -107,30 +116,38 @@ func (s *Store) Messages(ctx context.Context, id core.SessionID) ([]core.Message
 			}
 			return err
 		}
-		rows, err := all(ctx, q, scanMessage, qMessages, string(id))
-		if err != nil {
-			return err
-		}
-		envelopes, err := all(ctx, q, scanEnvelope, qEnvelopes, string(id))
-		if err != nil {
-			return err
-		}
-		byMessage := map[core.MessageID][]envelopeRow{}
-		for _, e := range envelopes {
-			byMessage[e.message] = append(byMessage[e.message], e)
-		}
+		rows, err := messages(ctx, q, qMessages, id)
 		for _, m := range rows {
-			for _, e := range byMessage[m.id] {
-				if e.part < len(m.Parts) {
-					m.Parts[e.part].Envelope = &e.Envelope
-				}
-			}
 			list = append(list, m.Message)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
+}
+
+// messages reads messages of a session, with the opaque data of providers.
+func messages(ctx context.Context, q querier, query string, id core.SessionID) ([]messageRow, error) {
+	rows, err := all(ctx, q, scanMessage, query, string(id))
+	if err != nil {
+		return nil, err
+	}
+	envelopes, err := all(ctx, q, scanEnvelope, qEnvelopes, string(id))
+	if err != nil {
+		return nil, err
+	}
+	byMessage := map[core.MessageID][]envelopeRow{}
+	for _, e := range envelopes {
+		byMessage[e.message] = append(byMessage[e.message], e)
+	}
+	for _, m := range rows {
+		for _, e := range byMessage[m.ID] {
+			if e.part < len(m.Parts) {
+				m.Parts[e.part].Envelope = &e.Envelope
+			}
+		}
+	}
+	return rows, nil
 }

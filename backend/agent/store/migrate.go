@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"galley/backend/agent/crash"
 	"galley/backend/fault"
 )
 
@@ -97,6 +98,7 @@ func (s *Store) step(ctx context.Context, conn *sql.Conn, from int, steps []stri
 	if len(broken) > 0 || len(check) != 1 || check[0] != "ok" {
 		return fmt.Errorf("check: %d broken references, %d findings", len(broken), len(check))
 	}
+	crash.At("during_migration")
 	_, err = conn.ExecContext(ctx, "COMMIT")
 	return err
 }
@@ -152,20 +154,25 @@ func (s *Store) vacuumInto(ctx context.Context, conn *sql.Conn, path string) err
 
 // publishFile makes a finished file durable and gives it its name.
 func publishFile(tmp, path string) error {
-	if err := os.Chmod(tmp, 0o600); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(tmp, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	if err := syncFile(tmp); err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, path); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// syncFile makes a finished file private and its content durable.
+func syncFile(path string) error {
+	if err := os.Chmod(path, 0o600); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 func removeIfThere(path string) error {

@@ -26,6 +26,9 @@ func (s *Store) open(ctx context.Context) error {
 		return fault.New(fault.StoreFailed, opOpen, err)
 	}
 	s.cfg.Path = path
+	if s.cfg.Artifacts == "" {
+		s.cfg.Artifacts = filepath.Join(filepath.Dir(path), "artifacts")
+	}
 	s.remote = onNetworkDisk(filepath.Dir(path))
 	if s.remote {
 		s.log.Warn("database is on a network disk")
@@ -173,11 +176,12 @@ func damaged(err error) error {
 }
 
 // writerPragmas: every commit is on disk when it returns, on macOS past the
-// drive's cache too; the log stays small.
+// drive's cache too; the log stays small; what is deleted is overwritten.
 func writerPragmas() []string {
 	return []string{
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
 		"foreign_keys(1)", "wal_autocheckpoint(1000)", "journal_size_limit(16777216)", "trusted_schema(0)",
+		"secure_delete(1)",
 	}
 }
 

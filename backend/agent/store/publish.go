@@ -43,8 +43,13 @@ func (s *Store) deliver(ctx context.Context, after int64) int64 {
 		return s.committed.Load()
 	}
 	for after < s.committed.Load() {
-		events, err := all(ctx, plain{s.reader}, scanEvent, qEventsBetween, after, s.committed.Load(), publishPage)
-		if err != nil || len(events) == 0 {
+		upTo := s.committed.Load()
+		events, err := all(ctx, plain{s.reader}, scanEvent, qEventsBetween, after, upTo, publishPage)
+		if err == nil && len(events) == 0 {
+			after = upTo // they went with their session
+			continue
+		}
+		if err != nil {
 			// A later wake tries again from the same place; a client that
 			// needs it sooner reads it by its cursor.
 			s.log.Error("read committed events", "after", after, "err", err)

@@ -19,6 +19,15 @@ const (
 
 	qEventsAfter   = eventColumns + `WHERE seq>? ORDER BY seq LIMIT ?`
 	qEventsBetween = eventColumns + `WHERE seq>? AND seq<=? ORDER BY seq LIMIT ?`
+	qEventsOf      = eventColumns + `WHERE session_id=? AND seq>? ORDER BY seq LIMIT ?`
+
+	// qOldRewrites are sessions that hold rewrites only, all of which ended
+	// before a time, that have events of before it and no open proposal.
+	qOldRewrites = `SELECT s.id FROM sessions s WHERE EXISTS(SELECT 1 FROM events e WHERE e.session_id=s.id AND e.at<?)
+ AND EXISTS(SELECT 1 FROM runs r WHERE r.session_id=s.id)
+ AND NOT EXISTS(SELECT 1 FROM runs r WHERE r.session_id=s.id AND (r.kind<>'rewrite' OR r.ended_at IS NULL OR r.ended_at>=?))
+ AND NOT EXISTS(SELECT 1 FROM proposals p JOIN runs r ON r.id=p.run_id WHERE r.session_id=s.id AND p.state IN('proposed','partly_applied')) LIMIT ?`
+	qDropEventsBefore = `DELETE FROM events WHERE session_id=? AND at<?`
 )
 
 func scanEvent(r scanner) (core.Event, error) {
@@ -49,6 +58,7 @@ func scanCommand(r scanner) (c commandRow, err error) {
 const (
 	qInsertSession = `INSERT INTO sessions(id,title,workspace_id,doc_uri,runtime,model_ref,created_at,updated_at) VALUES(?,?,?,?,?,?,?,?)`
 	qTouchSession  = `UPDATE sessions SET updated_at=? WHERE id=?`
+	qChangeSession = `UPDATE sessions SET title=?,archived_at=? WHERE id=?`
 	sessionColumns = `SELECT s.id,s.title,COALESCE(s.workspace_id,''),COALESCE(s.doc_uri,''),s.runtime,s.model_ref,s.created_at,s.updated_at,COALESCE(s.archived_at,0) FROM sessions s `
 
 	qSession = sessionColumns + `WHERE s.id=?`
@@ -75,16 +85,20 @@ func scanSession(r scanner) (core.Session, error) {
 }
 
 const (
-	qInsertRun = `INSERT INTO runs(id,session_id,command_id,parent_run_id,state,runtime,model_ref_json,budget_json,boot_id,created_at,kind,doc_uri) VALUES(?,?,?,?,'queued',?,?,?,?,?,?,?)`
-	runColumns = `SELECT id,session_id,command_id,COALESCE(parent_run_id,''),kind,state,COALESCE(state_reason,''),COALESCE(error_json,''),runtime,model_ref_json,budget_json,COALESCE(usage_json,''),doc_uri,created_at,COALESCE(started_at,0),COALESCE(ended_at,0),COALESCE(cancel_command_id,'') FROM runs `
+	qInsertRun = `INSERT INTO runs(id,session_id,command_id,parent_run_id,state,runtime,model_ref_json,budget_json,boot_id,created_at,kind,doc_uri,tools_json) VALUES(?,?,?,?,'queued',?,?,?,?,?,?,?,?)`
+	runColumns = `SELECT id,session_id,command_id,COALESCE(parent_run_id,''),kind,state,COALESCE(state_reason,''),COALESCE(error_json,''),runtime,model_ref_json,budget_json,COALESCE(usage_json,''),doc_uri,created_at,COALESCE(started_at,0),COALESCE(ended_at,0),COALESCE(cancel_command_id,''),tools_json FROM runs `
 
 	qRun           = runColumns + `WHERE id=?`
 	qRunsOpen      = runColumns + `WHERE state IN('queued','running','waiting_for_approval','cancelling') ORDER BY created_at,rowid`
 	qRunsFinal     = runColumns + `WHERE state IN('cancelled','succeeded','failed','interrupted') ORDER BY created_at DESC,rowid DESC LIMIT ?`
 	qRunsOlderBoot = runColumns + `WHERE state IN('queued','running','waiting_for_approval','cancelling') AND boot_id<>? ORDER BY created_at,rowid`
 
+	qRuns          = runColumns + `ORDER BY created_at DESC,rowid DESC LIMIT ?`
+	qRunsOfSession = runColumns + `WHERE session_id=? ORDER BY created_at,rowid`
+
 	qRunOfOtherBoot  = `SELECT count(*) FROM runs WHERE id=? AND boot_id<>?`
 	qActiveInSession = `SELECT count(*) FROM runs WHERE session_id=? AND state IN('running','waiting_for_approval','cancelling')`
+	qOpenInSession   = `SELECT count(*) FROM runs WHERE session_id=? AND state IN('queued','running','waiting_for_approval','cancelling')`
 	qQueuedOfKind    = `SELECT count(*) FROM runs WHERE kind=? AND state='queued'`
 
 	qStartRun  = `UPDATE runs SET state='running',started_at=? WHERE id=?`
@@ -101,20 +115,20 @@ type runRow struct {
 
 func scanRun(r scanner) (runRow, error) {
 	var v runRow
-	var fault, model, budget, usage string
+	var fault, model, budget, usage, tools string
 	err := r.Scan(&v.ID, &v.SessionID, &v.CommandID, &v.ParentRunID, &v.Kind, &v.State, &v.Reason, &fault,
-		&v.Runtime, &model, &budget, &usage, &v.DocURI, &v.CreatedAtMs, &v.StartedAtMs, &v.EndedAtMs, &v.cancelCommand)
+		&v.Runtime, &model, &budget, &usage, &v.DocURI, &v.CreatedAtMs, &v.StartedAtMs, &v.EndedAtMs, &v.cancelCommand, &tools)
 	if err != nil {
 		return runRow{}, err
 	}
-	v.Usage.Kind = core.UsageUnknown
+	v.Usage.Kind, v.Tools = core.UsageUnknown, []string{}
 	if fault != "" {
 		v.Fault = new(core.FaultInfo)
 	}
 	for _, f := range []struct {
 		in string
 		to any
-	}{{fault, v.Fault}, {model, &v.Model}, {budget, &v.Budget}, {usage, &v.Usage}} {
+	}{{fault, v.Fault}, {model, &v.Model}, {budget, &v.Budget}, {usage, &v.Usage}, {tools, &v.Tools}} {
 		if f.in == "" {
 			continue
 		}
@@ -127,32 +141,43 @@ func scanRun(r scanner) (runRow, error) {
 
 const (
 	qNextOrd        = `SELECT COALESCE(max(ord),0)+1 FROM messages WHERE session_id=?`
-	qInsertMessage  = `INSERT INTO messages(id,session_id,run_id,ord,role,parts_json,status) VALUES(?,?,?,?,?,?,?)`
+	qInsertMessage  = `INSERT INTO messages(id,session_id,run_id,ord,role,parts_json,status,attempt) VALUES(?,?,?,?,?,?,?,?)`
+	qUpdateMessage  = `UPDATE messages SET role=?,parts_json=?,status=?,attempt=? WHERE id=?`
 	qInsertEnvelope = `INSERT INTO envelopes(message_id,part_ix,v,dialect,origin,raw) VALUES(?,?,?,?,?,?)`
-	qMessages       = `SELECT id,ord,role,parts_json FROM messages WHERE session_id=? AND status='complete' ORDER BY ord`
 	qEnvelopes      = `SELECT e.message_id,e.part_ix,e.v,e.dialect,e.origin,e.raw FROM envelopes e JOIN messages m ON m.id=e.message_id WHERE m.session_id=?`
 
-	qDraft         = `SELECT id,ord,role,parts_json FROM messages WHERE run_id=? AND status='partial' AND role='assistant' ORDER BY ord LIMIT 1`
+	messageColumns = `SELECT m.id,COALESCE(m.run_id,''),m.ord,m.role,m.parts_json,m.status,m.attempt FROM messages m `
+	// A partial message of a run that has not ended is its draft: no fact yet.
+	noDraft = `NOT EXISTS(SELECT 1 FROM runs d WHERE d.id=m.run_id AND m.status='partial' AND d.state NOT IN('cancelled','succeeded','failed','interrupted'))`
+
+	qMessages      = messageColumns + `WHERE m.session_id=? AND m.status='complete' ORDER BY m.ord`
+	qHistory       = messageColumns + `WHERE m.session_id=? AND m.status IN('complete','partial') AND ` + noDraft + ` ORDER BY m.ord`
+	qMessagesOfRun = messageColumns + `WHERE m.run_id=? AND ` + noDraft + ` ORDER BY m.ord`
+	qDraft         = messageColumns + `WHERE m.run_id=? AND m.status='partial' AND m.role='assistant' ORDER BY m.ord LIMIT 1`
 	qDropDraft     = `DELETE FROM messages WHERE run_id=? AND status='partial' AND role='assistant'`
-	qUpdateMessage = `UPDATE messages SET role=?,parts_json=?,status=? WHERE id=?`
 )
 
+// messageRow is a message with the attempt whose answer it is.
 type messageRow struct {
-	id  core.MessageID
-	ord int
-	core.Message
+	core.StoredMessage
+	attempt int
 }
 
 func scanMessage(r scanner) (messageRow, error) {
 	var m messageRow
 	var parts string
-	if err := r.Scan(&m.id, &m.ord, &m.Role, &parts); err != nil {
+	if err := r.Scan(&m.ID, &m.RunID, &m.Ord, &m.Role, &parts, &m.Status, &m.attempt); err != nil {
 		return messageRow{}, err
 	}
 	if err := json.Unmarshal([]byte(parts), &m.Parts); err != nil {
-		return messageRow{}, fmt.Errorf("message %s: %w", m.id, err)
+		return messageRow{}, fmt.Errorf("message %s: %w", m.ID, err)
 	}
 	return m, nil
+}
+
+// committed is the message as an event tells of it.
+func (m messageRow) committed() core.MessageCommitted {
+	return core.MessageCommitted{MessageID: m.ID, Ord: m.Ord, Message: m.Message, Status: m.Status, Attempt: m.attempt}
 }
 
 type envelopeRow struct {
@@ -172,7 +197,40 @@ const (
 	qModelCallOf     = `SELECT id,run_id,step,attempt,phase FROM model_calls WHERE run_id=? AND step=? AND attempt=?`
 	qModelCallsOpen  = `SELECT id,run_id,step,attempt,phase FROM model_calls WHERE run_id=? AND phase IN('prepared','sent','streaming') ORDER BY step,attempt`
 	qUpdateModelCall = `UPDATE model_calls SET phase=?,finish_reason=?,usage_json=?,usage_kind=?,error_class=?,ended_at=? WHERE id=?`
+
+	// Attempts count over a whole run, so that the newest call has the highest.
+	qLastAttempt        = `SELECT attempt FROM model_calls WHERE run_id=? ORDER BY step DESC,attempt DESC LIMIT 1`
+	qModelCallOfAttempt = `SELECT id FROM model_calls WHERE run_id=? AND attempt=? ORDER BY step DESC LIMIT 1`
+	qModelCallsOfRun    = `SELECT step,attempt,phase,COALESCE(finish_reason,''),COALESCE(usage_json,''),COALESCE(error_class,'') FROM model_calls WHERE run_id=? ORDER BY step,attempt`
+
+	qInsertContext = `INSERT INTO contexts(model_call_id,run_id,report_json) VALUES(?,?,?)`
+	qContexts      = `SELECT c.report_json FROM contexts c JOIN model_calls m ON m.id=c.model_call_id WHERE c.run_id=? ORDER BY m.step,m.attempt`
+	qHasContext    = `SELECT count(*) FROM contexts WHERE run_id=?`
+	// qDropContexts leaves those of the newest runs that have any.
+	qDropContexts = `DELETE FROM contexts WHERE run_id IN(SELECT r.id FROM runs r WHERE EXISTS(SELECT 1 FROM contexts c WHERE c.run_id=r.id)
+ ORDER BY r.created_at DESC,r.rowid DESC LIMIT -1 OFFSET ?)`
 )
+
+// scanAttempt reads a model call as it is told afterwards.
+func scanAttempt(r scanner) (c core.ModelCallEnded, err error) {
+	var usage string
+	if err := r.Scan(&c.Step, &c.Attempt, &c.Phase, &c.FinishReason, &usage, &c.Code); err != nil {
+		return c, err
+	}
+	c.Usage.Kind = core.UsageUnknown
+	if usage != "" {
+		err = json.Unmarshal([]byte(usage), &c.Usage)
+	}
+	return c, err
+}
+
+func scanContext(r scanner) (c core.ContextReport, err error) {
+	var report string
+	if err := r.Scan(&report); err != nil {
+		return c, err
+	}
+	return c, json.Unmarshal([]byte(report), &c)
+}
 
 func scanModelCall(r scanner) (c core.ModelCall, err error) {
 	err = r.Scan(&c.ID, &c.RunID, &c.Step, &c.Attempt, &c.Phase)
@@ -181,13 +239,14 @@ func scanModelCall(r scanner) (c core.ModelCall, err error) {
 
 const (
 	qInsertProposal  = `INSERT INTO proposals(id,origin,run_id,tool_call_id,supersedes,doc_uri,base_version,base_digest,edits_json,hunks_json,summary,state,created_at,cut_off) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-	qProposalExists  = `SELECT count(*) FROM proposals WHERE id=?`
 	qProposalForCall = `SELECT count(*) FROM proposals WHERE tool_call_id=?`
 	qDecideProposal  = `UPDATE proposals SET state=?,hunks_json=?,decided_command=?,decided_at=? WHERE id=?`
 	qMoveProposal    = `UPDATE proposals SET state=?,decided_at=? WHERE id=?`
 	proposalColumns  = `SELECT p.id,p.origin,COALESCE(p.run_id,''),COALESCE(p.tool_call_id,''),COALESCE(p.supersedes,''),p.doc_uri,p.base_version,p.base_digest,p.edits_json,p.hunks_json,p.summary,p.cut_off,p.state,p.created_at,COALESCE(p.decided_at,0),COALESCE(r.session_id,'') FROM proposals p LEFT JOIN runs r ON r.id=p.run_id `
 
 	qProposal      = proposalColumns + `WHERE p.id=?`
+	qProposalsOf   = proposalColumns + `WHERE r.session_id=? ORDER BY p.created_at,p.rowid`
+	qProposalsRun  = proposalColumns + `WHERE p.run_id=? ORDER BY p.created_at,p.rowid`
 	qProposalsOpen = proposalColumns + `WHERE p.state IN('proposed','partly_applied') ORDER BY p.created_at DESC,p.rowid DESC LIMIT ?`
 )
 
@@ -252,38 +311,64 @@ func encode(v any) (string, error) {
 const (
 	qInsertCall = `INSERT INTO tool_calls(id,run_id,model_call_id,ord,provider_call_id,name,kind,input_json,input_digest,state,attempt,proposed_at) VALUES(?,?,?,?,?,?,?,?,?,'proposed',?,?)`
 	qNextCall   = `SELECT COALESCE(max(ord),0)+1 FROM tool_calls WHERE run_id=?`
-	callColumns = `SELECT c.id,c.run_id,COALESCE(c.model_call_id,''),c.ord,COALESCE(c.provider_call_id,''),c.name,c.kind,c.input_json,c.input_digest,c.state,COALESCE(c.state_reason,''),c.attempt,COALESCE(c.model_result_text,''),c.truncated_model,c.proposed_at,COALESCE(c.ready_at,0),COALESCE(c.started_at,0),COALESCE(c.ended_at,0),r.session_id,COALESCE(c.intent_json,''),c.post_digest FROM tool_calls c JOIN runs r ON r.id=c.run_id `
+	callColumns = `SELECT c.id,c.run_id,COALESCE(c.model_call_id,''),c.ord,COALESCE(c.provider_call_id,''),c.name,c.kind,c.input_json,c.input_digest,c.state,COALESCE(c.state_reason,''),c.attempt,COALESCE(c.model_result_text,''),c.truncated_model,c.proposed_at,COALESCE(c.ready_at,0),COALESCE(c.started_at,0),COALESCE(c.ended_at,0),r.session_id,COALESCE(c.intent_json,''),COALESCE(c.result_artifact_id,''),c.facts_json FROM tool_calls c JOIN runs r ON r.id=c.run_id `
 
 	qCall          = callColumns + `WHERE c.id=?`
 	qCallsOpen     = callColumns + `WHERE c.run_id=? AND c.state IN('proposed','waiting_for_approval','ready','running') ORDER BY c.ord`
 	qCallsInState  = `SELECT count(*) FROM tool_calls WHERE run_id=? AND state=?`
 	qCallsOfRun    = callColumns + `WHERE c.run_id=? ORDER BY c.ord`
+	qCallsOf       = callColumns + `WHERE r.session_id=? ORDER BY r.created_at,r.rowid,c.ord`
 	qRunningBefore = callColumns + `WHERE c.state='running' AND r.boot_id<>? ORDER BY r.created_at,c.ord`
 
 	qMoveCall    = `UPDATE tool_calls SET state=?,state_reason=?,ended_at=? WHERE id=?`
 	qReadyCall   = `UPDATE tool_calls SET state='ready',state_reason=NULL,intent_json=?,idem_key=?,pre_digest=?,post_digest=?,ready_at=? WHERE id=?`
 	qRunningCall = `UPDATE tool_calls SET state='running',started_at=? WHERE id=?`
-	qEndCall     = `UPDATE tool_calls SET state=?,state_reason=?,post_digest=COALESCE(?,post_digest),model_result_text=?,truncated_model=?,ended_at=? WHERE id=?`
+	qEndCall     = `UPDATE tool_calls SET state=?,state_reason=?,post_digest=COALESCE(?,post_digest),model_result_text=?,truncated_model=?,facts_json=?,result_artifact_id=?,ended_at=? WHERE id=?`
 )
 
 // callRow is a tool call with what only the store needs.
 type callRow struct {
 	core.ToolCall
-	session    core.SessionID
-	intent     string
-	postDigest []byte
+	session core.SessionID
+	intent  string
 }
 
 func scanCall(r scanner) (callRow, error) {
 	var c callRow
-	var input string
+	var input, facts string
 	var digest []byte
 	err := r.Scan(&c.ID, &c.RunID, &c.ModelCallID, &c.Ord, &c.ProviderCallID, &c.Name, &c.Kind, &input, &digest,
 		&c.State, &c.Reason, &c.Attempt, &c.Result, &c.Truncated, &c.ProposedAtMs, &c.ReadyAtMs, &c.StartedAtMs, &c.EndedAtMs,
-		&c.session, &c.intent, &c.postDigest)
+		&c.session, &c.intent, &c.ArtifactID, &facts)
+	if err != nil {
+		return callRow{}, err
+	}
 	c.Input = json.RawMessage(input)
 	c.InputDigest = hex.EncodeToString(digest)
-	return c, err
+	if err := json.Unmarshal([]byte(facts), &c.Facts); err != nil {
+		return callRow{}, fmt.Errorf("facts of %s: %w", c.ID, err)
+	}
+	return c, nil
+}
+
+const (
+	qInsertReconciliation = `INSERT INTO reconciliations(tool_call_id,verdict,found_by,command_id,at) VALUES(?,?,?,?,?)`
+	reconciliationColumns = `SELECT v.tool_call_id,v.verdict,v.found_by FROM reconciliations v JOIN tool_calls c ON c.id=v.tool_call_id JOIN runs r ON r.id=c.run_id `
+
+	qReconciliationsOf  = reconciliationColumns + `WHERE r.session_id=? ORDER BY v.id`
+	qReconciliationsRun = reconciliationColumns + `WHERE c.run_id=? ORDER BY v.id`
+)
+
+// reconciliationRow is what was found out of a call afterwards.
+type reconciliationRow struct {
+	call    core.ToolCallID
+	verdict core.ToolVerdict
+	by      string
+}
+
+func scanReconciliation(r scanner) (v reconciliationRow, err error) {
+	err = r.Scan(&v.call, &v.verdict, &v.by)
+	return v, err
 }
 
 const (
@@ -292,12 +377,13 @@ const (
 
 	qApproval         = approvalColumns + `WHERE a.id=?`
 	qApprovalsPending = approvalColumns + `WHERE a.run_id=? AND a.state='pending' ORDER BY a.created_at,a.rowid`
+	qApprovalsWaiting = approvalColumns + `WHERE a.state='pending' ORDER BY a.created_at,a.rowid`
+	qApprovalsOf      = approvalColumns + `JOIN runs r ON r.id=a.run_id WHERE r.session_id=? ORDER BY a.created_at,a.rowid`
+	qApprovalsRun     = approvalColumns + `WHERE a.run_id=? ORDER BY a.created_at,a.rowid`
 	qDecideApproval   = `UPDATE approvals SET state=?,decided_by_command=?,decided_at=? WHERE id=? AND state='pending'`
 	qInsertGrant      = `INSERT INTO grants(id,session_id,scope_key,approval_id,created_at) VALUES(?,?,?,?,?)`
 	qAllowed          = `SELECT count(*) FROM approvals WHERE tool_call_id=? AND lower(hex(input_digest))=? AND state IN('allowed_once','allowed_session')`
 	qGranted          = `SELECT count(*) FROM grants WHERE session_id=? AND scope_key=? AND revoked_at IS NULL`
-
-	qArtifactsLost = `UPDATE artifacts SET state='missing' WHERE state='writing' AND run_id IN(SELECT id FROM runs WHERE boot_id<>?)`
 )
 
 func scanApproval(r scanner) (core.Approval, error) {
@@ -313,4 +399,61 @@ func scanApproval(r scanner) (core.Approval, error) {
 		return core.Approval{}, fmt.Errorf("approval %s: %w", a.ID, err)
 	}
 	return a, nil
+}
+
+const (
+	qInsertArtifact  = `INSERT INTO artifacts(id,run_id,tool_call_id,kind,path,bytes,state) VALUES(?,?,?,?,?,?,'writing')`
+	qPublishArtifact = `UPDATE artifacts SET state='published',bytes=?,sha256=? WHERE id=? AND state='writing'`
+	qMoveArtifact    = `UPDATE artifacts SET state=? WHERE id=?`
+	qForgetArtifact  = `DELETE FROM artifacts WHERE id=? AND state='writing'`
+	artifactColumns  = `SELECT a.id,a.run_id,COALESCE(a.tool_call_id,''),a.kind,COALESCE(a.bytes,0),a.sha256,a.state,a.path FROM artifacts a `
+
+	qArtifact      = artifactColumns + `WHERE a.id=?`
+	qArtifactsHeld = artifactColumns + `WHERE a.state IN('writing','published')`
+	qArtifactsOf   = artifactColumns + `JOIN runs r ON r.id=a.run_id WHERE r.session_id=?`
+	qArtifactsLost = `UPDATE artifacts SET state='missing' WHERE state='writing' AND run_id IN(SELECT id FROM runs WHERE boot_id<>?)`
+
+	qBytesOfRun = `SELECT COALESCE(sum(bytes),0) FROM artifacts WHERE run_id=? AND state IN('writing','published')`
+	qBytesOfAll = `SELECT COALESCE(sum(bytes),0) FROM artifacts WHERE state IN('writing','published')`
+	// What may go to make room, the oldest first; a product never does (R11).
+	qSpareOfRun = artifactColumns + `WHERE a.run_id=? AND a.state='published' AND a.kind IN('log','cache') ORDER BY a.rowid`
+	qSpareOfAll = artifactColumns + `WHERE a.state='published' AND a.kind IN('log','cache') ORDER BY a.rowid`
+)
+
+// artifactRow is an artifact with the name of its file.
+type artifactRow struct {
+	core.Artifact
+	file string
+}
+
+func scanArtifact(r scanner) (artifactRow, error) {
+	var a artifactRow
+	var sum []byte
+	err := r.Scan(&a.ID, &a.RunID, &a.ToolCallID, &a.Kind, &a.Bytes, &sum, &a.State, &a.file)
+	a.SHA256 = hex.EncodeToString(sum)
+	return a, err
+}
+
+// qDropSession removes the rows of a session, those that refer to others
+// first. Each takes the id of the session.
+const ofSession = `IN(SELECT id FROM runs WHERE session_id=?)`
+
+func qDropSession() []string {
+	return []string{
+		// A newer version of a proposal may lie in another session.
+		`UPDATE proposals SET supersedes=NULL WHERE supersedes IN(SELECT id FROM proposals WHERE run_id ` + ofSession + `)`,
+		`DELETE FROM proposals WHERE run_id ` + ofSession,
+		`DELETE FROM grants WHERE session_id=?`,
+		`DELETE FROM approvals WHERE run_id ` + ofSession,
+		`DELETE FROM reconciliations WHERE tool_call_id IN(SELECT id FROM tool_calls WHERE run_id ` + ofSession + `)`,
+		`DELETE FROM artifacts WHERE run_id ` + ofSession,
+		`DELETE FROM tool_calls WHERE run_id ` + ofSession,
+		`DELETE FROM contexts WHERE run_id ` + ofSession,
+		`DELETE FROM model_calls WHERE run_id ` + ofSession,
+		`DELETE FROM envelopes WHERE message_id IN(SELECT id FROM messages WHERE session_id=?)`,
+		`DELETE FROM messages WHERE session_id=?`,
+		`DELETE FROM runs WHERE session_id=?`,
+		`DELETE FROM events WHERE session_id=?`,
+		`DELETE FROM sessions WHERE id=?`,
+	}
 }

@@ -38,9 +38,9 @@ func classOf(c core.ToolCall) callClass {
 	switch {
 	case c.Kind == core.ToolRead:
 		return classRead
-	case c.Name == "proposePatch":
+	case c.Name == core.ToolProposePatch:
 		return classPatch
-	case c.Name == "createDocument" || c.Name == "renameDocument":
+	case c.Name == core.ToolCreateDocument || c.Name == core.ToolRenameDocument:
 		return classFile
 	}
 	return classExternal
@@ -50,7 +50,9 @@ func classOf(c core.ToolCall) callClass {
 // alone decides it, one run a transaction; a crash in the middle is recovered
 // by the next start. A run with a call whose effect only the host can see stays
 // as it is: see Unsettled and Reconcile. Nothing restarts by itself. When
-// something was found it emits runner.recovered.
+// something was found it emits runner.recovered. It also tidies: artifacts that
+// were being written, files that nothing refers to, and events that are past
+// their time.
 func (s *Store) Recover(ctx context.Context) (core.Recovered, error) {
 	found := core.Recovered{Runs: []core.RunID{}, UnknownCalls: []core.ToolCallID{}}
 	rows, err := all(ctx, plain{s.reader}, scanRun, qRunsOlderBoot, s.cfg.BootID)
@@ -71,9 +73,6 @@ func (s *Store) Recover(ctx context.Context) (core.Recovered, error) {
 		found.UnknownCalls = append(found.UnknownCalls, unknown...)
 	}
 	err = s.change(ctx, "recover", func(ctx context.Context, t *tx) error {
-		if _, err := t.exec(ctx, qArtifactsLost, s.cfg.BootID); err != nil {
-			return err
-		}
 		if len(found.Runs) == 0 {
 			return nil
 		}
@@ -82,7 +81,10 @@ func (s *Store) Recover(ctx context.Context) (core.Recovered, error) {
 	if err != nil {
 		return core.Recovered{}, err
 	}
-	return found, nil
+	if err := s.sweep(ctx); err != nil {
+		return core.Recovered{}, err
+	}
+	return found, s.dropOldEvents(ctx)
 }
 
 // recover settles one run of an older start.
@@ -100,7 +102,7 @@ func (t *tx) recover(ctx context.Context, run core.Run) (unknown []core.ToolCall
 		} else {
 			c.Phase = core.PhaseUnknown
 		}
-		if err := t.phase(ctx, c); err != nil {
+		if err := t.phase(ctx, run, c); err != nil {
 			return nil, err
 		}
 	}

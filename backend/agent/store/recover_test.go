@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -81,15 +80,19 @@ func TestRecover_RunsAndModelCalls(t *testing.T) {
 	events := rec.upTo(s.LastSeq())
 	types := rec.types(s)
 	wantTypes := []core.EventType{
-		core.EventRunInterrupted, core.EventMessageCommitted, core.EventRunInterrupted, core.EventRunCancelled, core.EventRunnerRecovered,
+		core.EventRunInterrupted, core.EventModelCallEnded, core.EventModelCallEnded, core.EventModelCallEnded,
+		core.EventMessageCommitted, core.EventRunInterrupted, core.EventRunCancelled, core.EventRunnerRecovered,
 	}
 	if diff := cmp.Diff(wantTypes, types); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if m := payload[core.MessageCommitted](t, events[1]); m.Status != "partial" || m.Message.Parts[0].Text != "Half a sen" {
+	if e := payload[core.ModelCallEnded](t, events[2]); e.Step != 3 || e.Phase != core.PhaseUnknown || e.Code != "runner_lost" || e.Usage.Kind != core.UsageUnknown {
+		t.Errorf("the end of the call that was sent is %+v", e)
+	}
+	if m := payload[core.MessageCommitted](t, events[4]); m.Status != "partial" || m.Message.Parts[0].Text != "Half a sen" {
 		t.Errorf("the partial message is %+v", m)
 	}
-	if e := payload[core.RunnerRecovered](t, events[4]); len(e.Runs) != 3 || e.UnknownCalls == nil {
+	if e := payload[core.RunnerRecovered](t, events[7]); len(e.Runs) != 3 || e.UnknownCalls == nil {
 		t.Errorf("runner.recovered says %+v", e)
 	}
 	if events[0].Seq != before+1 {
@@ -292,27 +295,6 @@ func TestRecover_AFileCallWaitsForTheHost(t *testing.T) {
 				t.Errorf("%d tool.reconciled events, want 2", n)
 			}
 		})
-	}
-}
-
-func TestRecover_ArtifactsThatWereBeingWritten(t *testing.T) {
-	t.Parallel()
-	s, _ := openNew(t)
-	run := started(t, s, "c")
-	must(t, s.change(t.Context(), "test", func(ctx context.Context, x *tx) error {
-		for i, st := range []string{"writing", "published"} {
-			if err := x.update(ctx, `INSERT INTO artifacts(id,run_id,kind,path,state) VALUES(?,?,'log','p',?)`, fmt.Sprint(i), string(run.ID), st); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	s, _ = restart(t, s, "two")
-	recovered(t, s)
-	got, err := all(t.Context(), plain{s.reader}, scanString, `SELECT state FROM artifacts ORDER BY id`)
-	must(t, err)
-	if diff := cmp.Diff([]string{"missing", "published"}, got); diff != "" {
-		t.Errorf("artifacts (-want +got):\n%s", diff)
 	}
 }
 

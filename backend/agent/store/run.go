@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/crash"
 	"galley/backend/fault"
 )
 
@@ -17,6 +19,10 @@ const (
 	commandCancel   = "run.cancel"
 	commandDecide   = "proposal.decide"
 	commandApproval = "approval.decide"
+	commandVerdict  = "tool.reconcile"
+	commandCreate   = "session.create"
+	commandChange   = "session.change"
+	commandDelete   = "session.delete"
 )
 
 // The receipts of a cancel.
@@ -60,9 +66,10 @@ func digestOf(parts ...any) ([32]byte, error) {
 }
 
 // Submit accepts a run: command, session, run, message and events in one
-// commit. The same command again returns the run as it stands now. Besides
-// Journal's faults it gives invalid_input for a kind that does not exist, a
-// message without role or parts, and an archived session. Busy means that
+// commit. The same command again returns the run as it stands now, or not_found
+// when its session was deleted. Besides Journal's faults it gives invalid_input
+// for a kind that does not exist, a message without role or parts, an archived
+// session, and a run to go on from that is of another session. Busy means that
 // MaxQueued runs of the kind wait already; the same command may come again.
 func (s *Store) Submit(ctx context.Context, sub core.Submission) (core.Run, error) {
 	const op = "submit run"
@@ -77,9 +84,14 @@ func (s *Store) Submit(ctx context.Context, sub core.Submission) (core.Run, erro
 			run, err = t.runByID(ctx, op, known)
 			return err
 		}
-		run, err = t.submit(ctx, op, sub)
+		if run, err = t.submit(ctx, op, sub); err == nil {
+			crash.At("before_accept_commit")
+		}
 		return err
 	})
+	if err == nil {
+		crash.At("after_accept_commit")
+	}
 	return run, err
 }
 
@@ -98,8 +110,13 @@ func (t *tx) submit(ctx context.Context, op string, sub core.Submission) (core.R
 		return core.Run{}, fault.New(fault.Busy, op, nil)
 	}
 	if sub.ParentRunID != "" {
-		if _, err := t.runByID(ctx, op, sub.ParentRunID); err != nil {
+		parent, err := t.runByID(ctx, op, sub.ParentRunID)
+		if err != nil {
 			return core.Run{}, err
+		}
+		// A session can be deleted whole: nothing outside of it refers to it.
+		if parent.SessionID != sub.SessionID {
+			return core.Run{}, &fault.Error{Code: fault.InvalidInput, Op: op, Detail: "parentRunId"}
 		}
 	}
 	session, err := t.sessionFor(ctx, op, sub)
@@ -110,6 +127,11 @@ func (t *tx) submit(ctx context.Context, op string, sub core.Submission) (core.R
 		ID: core.RunID(t.s.cfg.NewID()), SessionID: session, CommandID: sub.CommandID, ParentRunID: sub.ParentRunID,
 		Kind: sub.Kind, State: core.RunQueued, Runtime: sub.Runtime, Model: sub.Model, Budget: sub.Budget,
 		Usage: core.Usage{Kind: core.UsageUnknown}, DocURI: sub.DocURI, CreatedAtMs: t.now,
+		Tools: slices.Concat([]string{}, sub.Tools),
+	}
+	tools, err := encode(run.Tools)
+	if err != nil {
+		return core.Run{}, err
 	}
 	if err := t.done(ctx, sub.CommandID, commandSubmit, sub.InputDigest, session, run.ID); err != nil {
 		return core.Run{}, err
@@ -123,13 +145,13 @@ func (t *tx) submit(ctx context.Context, op string, sub core.Submission) (core.R
 		return core.Run{}, err
 	}
 	if err := t.update(ctx, qInsertRun, string(run.ID), string(session), string(run.CommandID), orNull(run.ParentRunID),
-		run.Runtime, model, budget, t.s.cfg.BootID, t.now, string(run.Kind), run.DocURI); err != nil {
+		run.Runtime, model, budget, t.s.cfg.BootID, t.now, string(run.Kind), run.DocURI, tools); err != nil {
 		return core.Run{}, err
 	}
 	if err := t.emit(ctx, core.EventRunAccepted, session, run.ID, "", run); err != nil {
 		return core.Run{}, err
 	}
-	return run, t.addMessage(ctx, run, sub.Message, statusComplete)
+	return run, t.addMessage(ctx, run, sub.Message, statusComplete, 0)
 }
 
 // sessionFor returns the session of a submission, made when it names none.
@@ -148,9 +170,6 @@ func (t *tx) sessionFor(ctx context.Context, op string, sub core.Submission) (co
 		return have.ID, t.update(ctx, qTouchSession, t.now, string(have.ID))
 	}
 	n := sub.Session
-	if n.ID == "" {
-		n.ID = core.SessionID(t.s.cfg.NewID())
-	}
 	if n.Runtime == "" {
 		n.Runtime = sub.Runtime
 	}
@@ -160,15 +179,8 @@ func (t *tx) sessionFor(ctx context.Context, op string, sub core.Submission) (co
 	if n.DocURI == "" {
 		n.DocURI = sub.DocURI
 	}
-	n.CreatedAtMs, n.UpdatedAtMs, n.ArchivedAtMs = t.now, t.now, 0
-	model, err := encode(n.Model)
-	if err != nil {
-		return "", err
-	}
-	if err := t.update(ctx, qInsertSession, string(n.ID), n.Title, orNull(n.WorkspaceID), orNull(n.DocURI), n.Runtime, model, t.now, t.now); err != nil {
-		return "", err
-	}
-	return n.ID, t.emit(ctx, core.EventSessionCreated, n.ID, "", "", n)
+	n, err := t.addSession(ctx, n)
+	return n.ID, err
 }
 
 // Start moves queued → running. It gives busy while another run of the session
@@ -176,7 +188,7 @@ func (t *tx) sessionFor(ctx context.Context, op string, sub core.Submission) (co
 // invalid_input when it was started before.
 func (s *Store) Start(ctx context.Context, id core.RunID) error {
 	const op = "start run"
-	return s.change(ctx, op, func(ctx context.Context, t *tx) error {
+	err := s.change(ctx, op, func(ctx context.Context, t *tx) error {
 		run, err := t.runByID(ctx, op, id)
 		if err != nil {
 			return err
@@ -199,6 +211,10 @@ func (s *Store) Start(ctx context.Context, id core.RunID) error {
 		}
 		return t.emitRun(ctx, run, core.RunChanged{State: core.RunRunning})
 	})
+	if err == nil {
+		crash.At("after_run_started")
+	}
+	return err
 }
 
 // Cancel stores the wish to stop, and ends the calls of the run that have not
@@ -238,6 +254,9 @@ func (s *Store) Cancel(ctx context.Context, cmd core.CommandID, id core.RunID) (
 		}
 		return t.done(ctx, cmd, commandCancel, digest, run.SessionID, receipt)
 	})
+	if err == nil {
+		crash.At("after_cancel_commit")
+	}
 	return receipt, err
 }
 
@@ -310,7 +329,14 @@ func (t *tx) end(ctx context.Context, op string, run core.Run, end core.RunEnd) 
 		return err
 	}
 	if end.Message != nil {
-		if err := t.addMessage(ctx, run, *end.Message, end.MessageStatus); err != nil {
+		attempt := 0
+		if end.Message.Role == core.RoleAssistant {
+			var err error
+			if attempt, err = t.lastAttempt(ctx, run.ID); err != nil {
+				return err
+			}
+		}
+		if err := t.addMessage(ctx, run, *end.Message, end.MessageStatus, attempt); err != nil {
 			return err
 		}
 	} else if err := t.commitDraft(ctx, run); err != nil {

@@ -33,11 +33,12 @@ func (s *Store) read(ctx context.Context, op string, f func(ctx context.Context,
 }
 
 // Snapshot returns the state and the seq it stands at. Proposals are the
-// newest 100 open ones, newest first. Sessions are the newest 200 that hold a
+// newest 100 open ones, newest first. Approvals are those that wait, the oldest
+// first. Sessions are the newest 200 that hold a
 // conversation and are not archived, and those of the returned runs and
 // proposals.
 func (s *Store) Snapshot(ctx context.Context) (core.State, int64, error) {
-	st := core.State{Runs: []core.Run{}, Proposals: []core.Proposal{}, Approvals: []core.Approval{}}
+	st := core.State{Runs: []core.Run{}, Proposals: []core.Proposal{}}
 	var seq int64
 	err := s.read(ctx, "snapshot", func(ctx context.Context, q querier) error {
 		var err error
@@ -55,6 +56,9 @@ func (s *Store) Snapshot(ctx context.Context) (core.State, int64, error) {
 		slices.Reverse(final)
 		for _, r := range slices.Concat(final, open) {
 			st.Runs = append(st.Runs, r.Run)
+		}
+		if st.Approvals, err = all(ctx, q, scanApproval, qApprovalsWaiting); err != nil {
+			return err
 		}
 		proposals, err := all(ctx, q, scanProposal, qProposalsOpen, stateProposals)
 		if err != nil {

@@ -1,6 +1,6 @@
 // Package store is the SQLite journal of the agent host: sessions, runs, tool
-// calls, proposals and events. It implements core.Journal and is the only
-// importer of the driver. It knows no protocol, no model and no document.
+// calls, proposals, events, and the files of outputs that are too large for
+// it. It implements core.Journal and is the only importer of the driver. It knows no protocol, no model and no document.
 //
 // One goroutine owns the one connection that writes. Changes that wait at the
 // same time share a transaction, each in a savepoint of its own, so that many
@@ -64,6 +64,22 @@ type Config struct {
 	LockWait time.Duration
 	// MaxQueued is how many runs of one kind may wait; 0 means 8.
 	MaxQueued int
+	// Artifacts is the folder of files that are too large for the database;
+	// empty means "artifacts" beside it. It is made when it is needed, and what
+	// nothing refers to is removed from it.
+	Artifacts string
+	// ArtifactsPerRun and ArtifactsInAll limit what these files hold together,
+	// in bytes; 0 means DefaultArtifactsPerRun and DefaultArtifactsInAll. What
+	// goes to make room are logs and caches, the oldest first.
+	ArtifactsPerRun int64
+	ArtifactsInAll  int64
+	// KeepRewrites is how long the events of rewrites are kept after they
+	// ended; 0 means DefaultKeepRewrites, below 0 for ever. Those of
+	// conversations and of open proposals stay.
+	KeepRewrites time.Duration
+	// KeepContexts is of how many runs Contexts are kept; 0 means
+	// DefaultKeepContexts.
+	KeepContexts int
 }
 
 // Store is a core.Journal in one SQLite file. Its methods may be called from
@@ -115,6 +131,18 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if cfg.MaxQueued == 0 {
 		cfg.MaxQueued = 8
+	}
+	if cfg.ArtifactsPerRun == 0 {
+		cfg.ArtifactsPerRun = DefaultArtifactsPerRun
+	}
+	if cfg.ArtifactsInAll == 0 {
+		cfg.ArtifactsInAll = DefaultArtifactsInAll
+	}
+	if cfg.KeepRewrites == 0 {
+		cfg.KeepRewrites = DefaultKeepRewrites
+	}
+	if cfg.KeepContexts == 0 {
+		cfg.KeepContexts = DefaultKeepContexts
 	}
 	s := &Store{
 		cfg: cfg, log: cfg.Log,

@@ -5,50 +5,112 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"slices"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/crash"
 	"galley/backend/fault"
 )
 
-// reasonDenied is why a call failed that a person refused.
-const reasonDenied = "permission_denied"
-
-// ProposeCall records a call that a model asked for and returns it with its id,
-// its place in the run and the digest of its input, which must be normalised
-// already. Only a run that is running takes one; one that was told to stop
-// gives cancelled.
-func (s *Store) ProposeCall(ctx context.Context, call core.ToolCall) (core.ToolCall, error) {
-	const op = "propose tool call"
+// CommitStep records the assistant's message of a step that goes on, and the
+// calls that it asks for as proposed: one commit, so that no call is without
+// its message. The message has a tool_call part for each call, in the same
+// order; what has no id yet gets one, and the part and its call the same. The
+// inputs must be normalised already. It returns the calls with id, place in the
+// run and digest. Attempt is the model call's whose answer it is; a call that
+// names no model call gets that one. A run that was told to stop, or has been
+// ended for it, gives cancelled; another one that is not running, and a message
+// that does not fit, invalid_input.
+func (s *Store) CommitStep(ctx context.Context, id core.RunID, attempt int, m core.Message, calls []core.ToolCall) ([]core.ToolCall, error) {
+	const op = "commit step"
+	m.Parts, calls = slices.Clone(m.Parts), slices.Clone(calls)
 	err := s.change(ctx, op, func(ctx context.Context, t *tx) error {
-		run, err := t.runByID(ctx, op, call.RunID)
+		run, err := t.runByID(ctx, op, id)
 		if err != nil {
 			return err
 		}
 		if err := open(op, run); err != nil {
 			return err
 		}
-		if !call.Kind.Valid() || call.Name == "" || !json.Valid(call.Input) {
-			return &fault.Error{Code: fault.InvalidInput, Op: op}
+		if m.Role != core.RoleAssistant || len(m.Parts) == 0 {
+			return &fault.Error{Code: fault.InvalidInput, Op: op, Detail: "message"}
 		}
-		ord, _, err := one(ctx, t, scanInt, qNextCall, string(call.RunID))
+		if !t.pair(m.Parts, calls) {
+			return &fault.Error{Code: fault.InvalidInput, Op: op, Detail: "calls"}
+		}
+		if err := t.addMessage(ctx, run, m, statusComplete, attempt); err != nil {
+			return err
+		}
+		from, _, err := one(ctx, t, scanString, qModelCallOfAttempt, string(id), attempt)
 		if err != nil {
 			return err
 		}
-		if call.ID == "" {
-			call.ID = core.ToolCallID(s.cfg.NewID())
+		for i := range calls {
+			c := &calls[i]
+			c.RunID = id
+			if c.ModelCallID == "" {
+				c.ModelCallID = from
+			}
+			if err := t.propose(ctx, op, run, c); err != nil {
+				return err
+			}
 		}
-		digest := core.InputDigest(call.Input)
-		call.InputDigest = hex.EncodeToString(digest[:])
-		call.Ord, call.State, call.Reason, call.ProposedAtMs = int(ord), core.CallProposed, "", t.now
-		call.Attempt = max(call.Attempt, 1)
-		if err := t.update(ctx, qInsertCall, string(call.ID), string(call.RunID), orNull(call.ModelCallID), call.Ord,
-			orNull(call.ProviderCallID), call.Name, string(call.Kind), string(call.Input), digest[:], call.Attempt, t.now); err != nil {
-			return err
-		}
-		return t.emit(ctx, core.EventToolChanged, run.SessionID, run.ID, call.ID, call)
+		return nil
 	})
-	return call, err
+	if err != nil {
+		return nil, err
+	}
+	crash.At("after_proposed")
+	return calls, nil
+}
+
+// pair gives the calls and the tool_call parts of their message the same ids.
+// It reports false when they do not fit together.
+func (t *tx) pair(parts []core.Part, calls []core.ToolCall) bool {
+	n := 0
+	for i := range parts {
+		p := &parts[i]
+		if p.Type != core.PartToolCall {
+			continue
+		}
+		if n == len(calls) {
+			return false
+		}
+		c := &calls[n]
+		n++
+		switch {
+		case c.ID == "" && p.ToolCallID == "":
+			c.ID = core.ToolCallID(t.s.cfg.NewID())
+		case c.ID == "":
+			c.ID = p.ToolCallID
+		case p.ToolCallID != "" && p.ToolCallID != c.ID:
+			return false
+		}
+		p.ToolCallID = c.ID
+	}
+	return n == len(calls)
+}
+
+// propose records a call as proposed and fills in what the store gives.
+func (t *tx) propose(ctx context.Context, op string, run core.Run, c *core.ToolCall) error {
+	if !c.Kind.Valid() || c.Name == "" || !json.Valid(c.Input) {
+		return &fault.Error{Code: fault.InvalidInput, Op: op, Detail: "call"}
+	}
+	ord, _, err := one(ctx, t, scanInt, qNextCall, string(c.RunID))
+	if err != nil {
+		return err
+	}
+	digest := core.InputDigest(c.Input)
+	*c = core.ToolCall{
+		ID: c.ID, RunID: c.RunID, ModelCallID: c.ModelCallID, Ord: int(ord), ProviderCallID: c.ProviderCallID,
+		Name: c.Name, Kind: c.Kind, Input: c.Input, InputDigest: hex.EncodeToString(digest[:]),
+		State: core.CallProposed, Attempt: max(c.Attempt, 1), ProposedAtMs: t.now,
+	}
+	if err := t.update(ctx, qInsertCall, string(c.ID), string(c.RunID), orNull(c.ModelCallID), c.Ord,
+		orNull(c.ProviderCallID), c.Name, string(c.Kind), string(c.Input), digest[:], c.Attempt, t.now); err != nil {
+		return err
+	}
+	return t.emit(ctx, core.EventToolChanged, run.SessionID, run.ID, c.ID, *c)
 }
 
 // RefuseCall ends a proposed call that the policy or the schema refuses
@@ -60,151 +122,8 @@ func (s *Store) RefuseCall(ctx context.Context, id core.ToolCallID, reason, resu
 		if err != nil {
 			return err
 		}
-		return t.endCall(ctx, core.ActorPolicy, c, core.CallEnd{State: core.CallFailed, Reason: reason, Result: result})
+		return t.endCall(ctx, core.ActorPolicy, c, core.CallEnd{State: core.CallFailed, Reason: reason, Result: result}, "")
 	})
-}
-
-// AskApproval makes a proposed call wait for a person, and its run with it. The
-// approval is bound to the call's input as it is stored.
-func (s *Store) AskApproval(ctx context.Context, a core.Approval) (core.Approval, error) {
-	const op = "ask approval"
-	err := s.change(ctx, op, func(ctx context.Context, t *tx) error {
-		c, err := t.call(ctx, op, a.ToolCallID)
-		if err != nil {
-			return err
-		}
-		run, err := t.runByID(ctx, op, c.RunID)
-		if err != nil {
-			return err
-		}
-		if run.State != core.RunWaiting {
-			if err := open(op, run); err != nil {
-				return err
-			}
-		}
-		if err := t.moveCall(ctx, core.ActorPolicy, c, core.CallWaiting, ""); err != nil {
-			return err
-		}
-		digest, err := hex.DecodeString(c.InputDigest)
-		if err != nil {
-			return err
-		}
-		if a.ID == "" {
-			a.ID = core.ApprovalID(s.cfg.NewID())
-		}
-		summary, err := encode(a.Summary)
-		if err != nil {
-			return err
-		}
-		a.RunID, a.InputDigest, a.State, a.CreatedAtMs, a.DecidedAtMs = run.ID, c.InputDigest, core.ApprovalPending, t.now, 0
-		if err := t.update(ctx, qInsertApproval, string(a.ID), string(c.ID), string(run.ID), digest, string(a.Rule), summary, timeOrNull(a.ExpiresAtMs), t.now); err != nil {
-			return err
-		}
-		if err := t.emit(ctx, core.EventApprovalAsked, run.SessionID, run.ID, c.ID, a); err != nil {
-			return err
-		}
-		if run.State == core.RunWaiting {
-			return nil
-		}
-		if err := t.update(ctx, qMoveRun, string(core.RunWaiting), nil, string(run.ID)); err != nil {
-			return err
-		}
-		return t.emitRun(ctx, run, core.RunChanged{State: core.RunWaiting})
-	})
-	return a, err
-}
-
-// DecideApproval records a person's answer; idempotent by command. An answer
-// that is late, repeated by another command, or bound to another call or input
-// is stale_approval (T5). allow_session for a write is invalid_input (T4). A
-// denied call has failed; an allowed one still waits, for ReadyCall.
-func (s *Store) DecideApproval(ctx context.Context, cmd core.CommandID, id core.ApprovalID, call core.ToolCallID, inputDigest string, d core.Decision) (core.Approval, error) {
-	const op = "decide approval"
-	var a core.Approval
-	err := s.change(ctx, op, func(ctx context.Context, t *tx) error {
-		digest, err := digestOf(id, call, inputDigest, d)
-		if err != nil {
-			return err
-		}
-		found, err := t.command(ctx, op, cmd, commandApproval, digest, &a)
-		if err != nil || found {
-			return err
-		}
-		var ok bool
-		if a, ok, err = one(ctx, t, scanApproval, qApproval, string(id)); err != nil {
-			return err
-		}
-		if !ok {
-			return &fault.Error{Code: fault.NotFound, Op: op, Detail: "approval"}
-		}
-		late := a.ExpiresAtMs != 0 && t.now >= a.ExpiresAtMs
-		if a.State != core.ApprovalPending || a.ToolCallID != call || a.InputDigest != inputDigest || late {
-			return fault.New(fault.StaleApproval, op, nil)
-		}
-		c, err := t.call(ctx, op, call)
-		if err != nil {
-			return err
-		}
-		if !d.ValidFor(c.Kind) {
-			return &fault.Error{Code: fault.InvalidInput, Op: op, Detail: "decision"}
-		}
-		if err := t.decideApproval(ctx, cmd, &a, c, d); err != nil {
-			return err
-		}
-		return t.done(ctx, cmd, commandApproval, digest, c.session, a)
-	})
-	return a, err
-}
-
-func (t *tx) decideApproval(ctx context.Context, cmd core.CommandID, a *core.Approval, c callRow, d core.Decision) error {
-	switch d {
-	case core.AllowOnce:
-		a.State = core.ApprovalAllowedOnce
-	case core.AllowSession:
-		a.State = core.ApprovalAllowedSession
-	case core.Deny:
-		a.State = core.ApprovalDenied
-	}
-	if err := t.closeApproval(ctx, cmd, a, c.session); err != nil {
-		return err
-	}
-	if d == core.AllowSession {
-		if err := t.update(ctx, qInsertGrant, t.s.cfg.NewID(), string(c.session), c.Name, string(a.ID), t.now); err != nil {
-			return err
-		}
-	}
-	if d == core.Deny {
-		if err := t.endCall(ctx, core.ActorApproval, c, core.CallEnd{State: core.CallFailed, Reason: reasonDenied, Result: reasonDenied}); err != nil {
-			return err
-		}
-	}
-	others, err := all(ctx, t, scanApproval, qApprovalsPending, string(c.RunID))
-	if err != nil || len(others) > 0 {
-		return err
-	}
-	run, err := t.runByID(ctx, "decide approval", c.RunID)
-	if err != nil {
-		return err
-	}
-	return t.resume(ctx, run)
-}
-
-// closeApproval ends a pending approval and tells so.
-func (t *tx) closeApproval(ctx context.Context, cmd core.CommandID, a *core.Approval, session core.SessionID) error {
-	a.DecidedAtMs = t.now
-	if err := t.update(ctx, qDecideApproval, string(a.State), orNull(cmd), t.now, string(a.ID)); err != nil {
-		return err
-	}
-	return t.emit(ctx, core.EventApprovalDecided, session, a.RunID, a.ToolCallID, *a)
-}
-
-// Granted reports whether a person allowed a tool for the session.
-func (s *Store) Granted(ctx context.Context, session core.SessionID, tool string) (bool, error) {
-	n, _, err := one(ctx, plain{s.reader}, scanInt, qGranted, string(session), tool)
-	if err != nil {
-		return false, readFault("get grant", err)
-	}
-	return n > 0, nil
 }
 
 // ReadyCall stores the intent of a call (R6): after it, and not before, the
@@ -214,7 +133,7 @@ func (s *Store) Granted(ctx context.Context, session core.SessionID, tool string
 // proposePatch, which has no effect outside the store.
 func (s *Store) ReadyCall(ctx context.Context, id core.ToolCallID, in core.Intent) error {
 	const op = "ready tool call"
-	return s.change(ctx, op, func(ctx context.Context, t *tx) error {
+	err := s.change(ctx, op, func(ctx context.Context, t *tx) error {
 		c, err := t.call(ctx, op, id)
 		if err != nil {
 			return err
@@ -254,15 +173,19 @@ func (s *Store) ReadyCall(ctx context.Context, id core.ToolCallID, in core.Inten
 		if err := t.update(ctx, qReadyCall, intent, orNull(in.IdemKey), pre, post, t.now, string(id)); err != nil {
 			return err
 		}
-		return t.emitCall(ctx, core.EventToolChanged, id)
+		return t.emitCall(ctx, id)
 	})
+	if err == nil {
+		crash.At("after_ready")
+	}
+	return err
 }
 
 // StartCall commits that a ready call is about to be carried out; nothing may
 // be done before it returned. A run that was told to stop gives cancelled.
 func (s *Store) StartCall(ctx context.Context, id core.ToolCallID) error {
 	const op = "start tool call"
-	return s.change(ctx, op, func(ctx context.Context, t *tx) error {
+	err := s.change(ctx, op, func(ctx context.Context, t *tx) error {
 		c, err := t.call(ctx, op, id)
 		if err != nil {
 			return err
@@ -282,15 +205,26 @@ func (s *Store) StartCall(ctx context.Context, id core.ToolCallID) error {
 		if err := t.update(ctx, qRunningCall, t.now, string(id)); err != nil {
 			return err
 		}
-		return t.emitCall(ctx, core.EventToolChanged, id)
+		return t.emitCall(ctx, id)
 	})
+	if err == nil {
+		crash.At("after_running")
+	}
+	return err
 }
 
-// FinishCall commits the result of a running call, and its proposal with it.
-// It is taken also while the run is cancelling: what really happened is kept.
+// FinishCall commits the result of a running call, with its proposal and the
+// reference to its artifact. It is taken also while the run is cancelling: what
+// really happened is kept. Where the whole result is to be kept, its file is
+// durable before; when there is no room for it, or it cannot be written, the
+// result is committed without it.
 func (s *Store) FinishCall(ctx context.Context, id core.ToolCallID, end core.CallEnd) error {
 	const op = "finish tool call"
-	return s.change(ctx, op, func(ctx context.Context, t *tx) error {
+	kept, err := s.keepWhole(ctx, op, id, end)
+	if err != nil {
+		return err
+	}
+	err = s.change(ctx, op, func(ctx context.Context, t *tx) error {
 		c, err := t.call(ctx, op, id)
 		if err != nil {
 			return err
@@ -302,8 +236,24 @@ func (s *Store) FinishCall(ctx context.Context, id core.ToolCallID, end core.Cal
 				return err
 			}
 		}
-		return t.endCall(ctx, core.ActorExecutor, c, end)
+		if kept.ID != "" {
+			if err := t.update(ctx, qPublishArtifact, kept.Bytes, kept.sum[:], string(kept.ID)); err != nil {
+				return err
+			}
+		}
+		return t.endCall(ctx, core.ActorExecutor, c, end, kept.ID)
 	})
+	if err != nil {
+		if kept.ID != "" {
+			s.forget(ctx, kept.ID)
+		}
+		return err
+	}
+	if end.Proposal != nil {
+		crash.At("after_patch")
+	}
+	crash.At("after_result")
+	return nil
 }
 
 // ToolCalls returns the calls of a run in order; never nil.
@@ -312,72 +262,7 @@ func (s *Store) ToolCalls(ctx context.Context, run core.RunID) ([]core.ToolCall,
 	if err != nil {
 		return nil, readFault("get tool calls", err)
 	}
-	calls := make([]core.ToolCall, len(rows))
-	for i, r := range rows {
-		calls[i] = r.ToolCall
-	}
-	return calls, nil
-}
-
-// Unsettled returns the calls of earlier starts that the host must look at;
-// never nil.
-func (s *Store) Unsettled(ctx context.Context) ([]core.UnsettledCall, error) {
-	const op = "get unsettled calls"
-	rows, err := all(ctx, plain{s.reader}, scanCall, qRunningBefore, s.cfg.BootID)
-	if err != nil {
-		return nil, readFault(op, err)
-	}
-	list := make([]core.UnsettledCall, len(rows))
-	for i, r := range rows {
-		list[i].Call = r.ToolCall
-		if err := json.Unmarshal([]byte(r.intent), &list[i].Intent); err != nil {
-			return nil, readFault(op, fmt.Errorf("intent of %s: %w", r.ID, err))
-		}
-	}
-	return list, nil
-}
-
-// Reconcile settles a call of an earlier start by what the host has seen:
-// succeeded, failed (no effect) or unknown. The last one of a run ends the run.
-// A call of this start is invalid_input: its executor still answers.
-func (s *Store) Reconcile(ctx context.Context, id core.ToolCallID, to core.ToolCallState) error {
-	const op = "reconcile tool call"
-	return s.change(ctx, op, func(ctx context.Context, t *tx) error {
-		c, err := t.call(ctx, op, id)
-		if err != nil {
-			return err
-		}
-		old, _, err := one(ctx, t, scanInt, qRunOfOtherBoot, string(c.RunID), s.cfg.BootID)
-		if err != nil {
-			return err
-		}
-		if old == 0 || !core.MayCall(core.ActorRecovery, c.State, to) {
-			return badState(op, c.State)
-		}
-		reason := reasonReconciled
-		switch to {
-		case core.CallFailed:
-			reason = reasonNoEffect
-		case core.CallUnknown:
-			reason = reasonRunnerLost
-		case core.CallSucceeded, core.CallProposed, core.CallWaiting, core.CallReady, core.CallRunning, core.CallCancelled:
-		}
-		if err := t.moveCall(ctx, core.ActorRecovery, c, to, reason); err != nil {
-			return err
-		}
-		if err := t.emitCall(ctx, core.EventToolReconciled, id); err != nil {
-			return err
-		}
-		still, _, err := one(ctx, t, scanInt, qCallsInState, string(c.RunID), string(core.CallRunning))
-		if err != nil || still > 0 {
-			return err
-		}
-		run, err := t.runByID(ctx, op, c.RunID)
-		if err != nil {
-			return err
-		}
-		return t.recovered(ctx, run)
-	})
+	return plainCalls(rows), nil
 }
 
 // open refuses a run that takes nothing new.
@@ -385,9 +270,10 @@ func open(op string, run core.Run) error {
 	switch run.State {
 	case core.RunRunning:
 		return nil
-	case core.RunCancelling, core.RunCancelled:
+	case core.RunCancelling, core.RunCancelled, core.RunInterrupted:
+		// Interrupted: a shutdown did not wait for it any longer.
 		return fault.New(fault.Cancelled, op, nil)
-	case core.RunQueued, core.RunWaiting, core.RunSucceeded, core.RunFailed, core.RunInterrupted:
+	case core.RunQueued, core.RunWaiting, core.RunSucceeded, core.RunFailed:
 	}
 	return badState(op, run.State)
 }
@@ -440,11 +326,12 @@ func (t *tx) moveCall(ctx context.Context, by core.Actor, c callRow, to core.Too
 	if err := t.update(ctx, qMoveCall, string(to), orNull(reason), timeOrNull(ended), string(c.ID)); err != nil {
 		return err
 	}
-	return t.emitCall(ctx, core.EventToolChanged, c.ID)
+	return t.emitCall(ctx, c.ID)
 }
 
-// endCall moves a call to a final state with its result.
-func (t *tx) endCall(ctx context.Context, by core.Actor, c callRow, end core.CallEnd) error {
+// endCall moves a call to a final state with its result, and the artifact that
+// holds the whole of it.
+func (t *tx) endCall(ctx context.Context, by core.Actor, c callRow, end core.CallEnd, whole core.ArtifactID) error {
 	const op = "end tool call"
 	if !end.State.Final() || !core.MayCall(by, c.State, end.State) {
 		return badState(op, c.State)
@@ -453,19 +340,23 @@ func (t *tx) endCall(ctx context.Context, by core.Actor, c callRow, end core.Cal
 	if err != nil {
 		return err
 	}
-	if err := t.update(ctx, qEndCall, string(end.State), orNull(end.Reason), post, end.Result, end.Truncated, t.now, string(c.ID)); err != nil {
+	facts, err := encode(end.Facts)
+	if err != nil {
 		return err
 	}
-	return t.emitCall(ctx, core.EventToolChanged, c.ID)
+	if err := t.update(ctx, qEndCall, string(end.State), orNull(end.Reason), post, end.Result, end.Truncated, facts, orNull(whole), t.now, string(c.ID)); err != nil {
+		return err
+	}
+	return t.emitCall(ctx, c.ID)
 }
 
-// emitCall emits an event with the call as it now stands.
-func (t *tx) emitCall(ctx context.Context, typ core.EventType, id core.ToolCallID) error {
+// emitCall tells of a call as it now stands.
+func (t *tx) emitCall(ctx context.Context, id core.ToolCallID) error {
 	c, err := t.call(ctx, "emit tool call", id)
 	if err != nil {
 		return err
 	}
-	return t.emit(ctx, typ, c.session, c.RunID, c.ID, c.ToolCall)
+	return t.emit(ctx, core.EventToolChanged, c.session, c.RunID, c.ID, c.ToolCall)
 }
 
 // digestOrNull decodes a hex digest; empty becomes NULL.

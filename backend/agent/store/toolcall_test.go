@@ -11,13 +11,26 @@ import (
 	"galley/backend/fault"
 )
 
+// step commits a message that asks for calls of these names.
+func step(t testing.TB, s *Store, run core.RunID, kind core.ToolKind, names ...string) ([]core.ToolCall, error) {
+	t.Helper()
+	m := assistantMessage("I look.")
+	var calls []core.ToolCall
+	for _, name := range names {
+		c := core.ToolCall{Name: name, Kind: kind, Input: json.RawMessage(`{"path":"a.md"}`)}
+		m.Parts = append(m.Parts, core.Part{Type: core.PartToolCall, Name: name, Input: c.Input})
+		calls = append(calls, c)
+	}
+	return s.CommitStep(t.Context(), run, 1, m, calls)
+}
+
 func propose(t testing.TB, s *Store, run core.RunID, name string, kind core.ToolKind) core.ToolCall {
 	t.Helper()
-	c, err := s.ProposeCall(t.Context(), core.ToolCall{RunID: run, Name: name, Kind: kind, Input: json.RawMessage(`{"path":"a.md"}`)})
+	calls, err := step(t, s, run, kind, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return calls[0]
 }
 
 func intent(c core.ToolCall) core.Intent {
@@ -80,8 +93,8 @@ func TestToolCall_ARead(t *testing.T) {
 	s, rec := openNew(t)
 	ctx := t.Context()
 	run := started(t, s, "c")
-	before := s.LastSeq()
 	c := propose(t, s, run.ID, "search", core.ToolRead)
+	before := s.LastSeq() - 1
 	if c.Ord != 1 || c.State != core.CallProposed || len(c.InputDigest) != 64 {
 		t.Errorf("call is %+v", c)
 	}
@@ -109,7 +122,7 @@ func TestToolCall_ARead(t *testing.T) {
 		at = got.State
 	}
 	wantCode(t, s.StartCall(ctx, "none"), fault.NotFound)
-	_, err = s.ProposeCall(ctx, core.ToolCall{RunID: run.ID, Name: "search", Kind: "other", Input: json.RawMessage(`{}`)})
+	_, err = step(t, s, run.ID, "other", "search")
 	wantCode(t, err, fault.InvalidInput)
 }
 
@@ -257,7 +270,7 @@ func TestCancel_NothingStartsAfterAndRealResultsAreKept(t *testing.T) {
 		wantCall(t, s, c, core.CallCancelled, "cancelled")
 	}
 	wantCode(t, s.StartCall(ctx, ready.ID), fault.Cancelled)
-	_, err = s.ProposeCall(ctx, core.ToolCall{RunID: run.ID, Name: "search", Kind: core.ToolRead, Input: json.RawMessage(`{}`)})
+	_, err = step(t, s, run.ID, core.ToolRead, "search")
 	wantCode(t, err, fault.Cancelled)
 	_, err = s.DecideApproval(ctx, "yes", a.ID, waiting.ID, waiting.InputDigest, core.AllowOnce)
 	wantCode(t, err, fault.StaleApproval)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -34,6 +35,10 @@ type tx struct {
 	now int64
 	// last is the seq of the last event of the transaction.
 	last int64
+	// purged says that something was deleted for good; see boundLog.
+	purged bool
+	// nextLog is when the log is looked at again.
+	nextLog time.Time
 }
 
 // change runs do in a transaction and returns when that is committed. Errors
@@ -65,10 +70,14 @@ func (s *Store) write(conn *sql.Conn) {
 			s.log.Warn("close the writing connection", "err", err)
 		}
 	}()
+	tick := time.NewTicker(dropEvery)
+	defer tick.Stop()
 	for {
 		select {
 		case j := <-s.jobs:
 			s.batch(ctx, t, s.gather(j))
+		case <-tick.C:
+			s.batch(ctx, t, []job{daily()})
 		case <-s.closing:
 			return
 		}
@@ -115,6 +124,9 @@ func (s *Store) batch(ctx context.Context, t *tx, batch []job) {
 		if _, err := t.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
 			s.log.Debug("rollback", "err", err)
 		}
+	}
+	if err == nil {
+		s.boundLog(ctx, t)
 	}
 	for i, j := range batch {
 		j.done <- errs[i]
