@@ -132,6 +132,8 @@ export interface Stream {
   /** Whose words these are. Words of this one and earlier ones are void when `done`. */
   readonly attempt: number;
   readonly text: string;
+  /** How much before `text` was missed, in UTF-16 units; 0 for nothing. */
+  readonly missed: number;
   /** The model reasons, and no word has come. */
   readonly thinking: boolean;
   /** When the first sign of reasoning came, in ms; 0 for never. */
@@ -327,6 +329,7 @@ function takePreview(draft: Draft, message: MessageOf<"preview">): boolean {
 const noStream: Stream = {
   attempt: 0,
   text: "",
+  missed: 0,
   thinking: false,
   thinkingSinceMs: 0,
   thoughtMs: 0,
@@ -340,12 +343,16 @@ export function addPreview(stream: Stream, preview: Preview, atMs: number): Stre
     return stream;
   }
   const before = attempt > stream.attempt ? noStream : stream;
-  const words = before.text.slice(0, keep) + text;
+  // Who joins in the middle has not what is to be kept.
+  const kept = keep - before.missed;
+  const joins = kept >= 0 && kept <= before.text.length;
+  const words = joins ? before.text.slice(0, kept) + text : text;
   const since = before.thinkingSinceMs || (thinking ? atMs : 0);
   const first = before.text === "" && words !== "" && since > 0;
   return {
     attempt,
     text: words,
+    missed: joins ? before.missed : keep,
     thinking: thinking && words === "",
     thinkingSinceMs: since,
     thoughtMs: first ? Math.max(0, atMs - since) : before.thoughtMs,

@@ -177,8 +177,8 @@ function numberOf(raw: unknown): number {
   return typeof n === "number" && Number.isSafeInteger(n) && n > 0 ? n : 0;
 }
 
-/** Returns null for a message that cannot be read: its number still counts. */
-function decodeMessage(raw: unknown): Message | null {
+/** Returns null for a message that cannot be read: its number still counts. An event that is read again is one too. */
+export function decodeMessage(raw: unknown): Message | null {
   if (!hasFields<"type" | "payload">(raw) || typeof raw.type !== "string" || !hasFields(raw.payload)) {
     return null;
   }

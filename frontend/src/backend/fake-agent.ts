@@ -1,3 +1,5 @@
+import { createFakeConversation, digestOf, type FakeTools } from "./fake-conversation";
+import { createFakeJournal } from "./fake-journal";
 import { BackendError } from "./fault";
 import type {
   AgentService,
@@ -6,6 +8,7 @@ import type {
   Edit,
   EventType,
   Hunk,
+  ModelRef,
   Proposal,
   RewriteRequest,
   Run,
@@ -29,6 +32,9 @@ interface Config {
   readonly documentText: (id: string) => VersionedText & { readonly uri: string };
   /** Throws the fault that keeps a provider from being used. */
   readonly checkProvider: (id: string) => void;
+  /** The model that the settings name. */
+  readonly chosenModel: () => ModelRef;
+  readonly tools: FakeTools;
   /** How long a streamed piece takes, in ms. */
   readonly pieceMs: number;
   readonly emit: (
@@ -57,18 +63,36 @@ const budget: Budget = {
 };
 const noUsage: Usage = { kind: "unknown", input: 0, output: 0, cached: 0, reasoning: 0 };
 
-/** Makes an agent host that behaves as the real one does for one rewrite. */
+/** Makes an agent host that behaves as the real one does for rewrites and conversations. */
 export function createFakeAgent(config: Config): FakeAgent {
   const sessions: Session[] = [];
   const runs = new Map<string, Active>();
   const proposals = new Map<string, Proposal>();
   const commands = new Map<string, { readonly input: string; readonly ref: RunRef }>();
   let runner: RunnerState = { status: "ready", code: "", pid: 4242, restarts: 0 };
-  let seq = 0;
+  let made = 0;
+  const journal = createFakeJournal(config);
+  const conversation = createFakeConversation({
+    now: config.now,
+    pieceMs: config.pieceMs,
+    journal,
+    tools: config.tools,
+    checkProvider: config.checkProvider,
+    chosenModel: config.chosenModel,
+    isReady: () => runner.status === "ready",
+    propose: (proposal) => void proposals.set(proposal.id, proposal),
+    newRunId: () => newId("r"),
+    newSessionId: () => newId("s"),
+    newProposalId: () => newId("p"),
+  });
+
+  function newId(kind: string): string {
+    made += 1;
+    return `${kind}${made}`;
+  }
 
   function commit(type: EventType, run: Run, payload: object): void {
-    seq += 1;
-    config.emit(type, payload, { runId: run.id, sessionId: run.sessionId, seq });
+    journal.commit(type, run, payload);
   }
 
   function move(active: Active, type: EventType, state: RunState, outcome = ""): void {
@@ -110,9 +134,8 @@ export function createFakeAgent(config: Config): FakeAgent {
     if (request.from < 0 || request.to <= request.from || request.to > doc.text.length) {
       throw new BackendError("invalid_input");
     }
-    const n = runs.size + 1;
     const session: Session = {
-      id: `s${n}`,
+      id: newId("s"),
       title: "",
       workspaceId: "",
       docUri: doc.uri,
@@ -123,7 +146,7 @@ export function createFakeAgent(config: Config): FakeAgent {
       archivedAtMs: 0,
     };
     const run: Run = {
-      id: `r${n}`,
+      id: newId("r"),
       sessionId: session.id,
       commandId: request.commandId,
       parentRunId: "",
@@ -160,11 +183,13 @@ export function createFakeAgent(config: Config): FakeAgent {
     const answer = apply(selected, edits);
     if (sent < answer.length) {
       const piece = answer.slice(sent, sent + 24);
-      config.emit(
-        "preview",
-        { runId: active.run.id, attempt: 1, keep: sent, text: piece, thinking: false },
-        { runId: active.run.id, sessionId: active.run.sessionId, seq: 0 },
-      );
+      journal.preview(active.run, {
+        runId: active.run.id,
+        attempt: 1,
+        keep: sent,
+        text: piece,
+        thinking: false,
+      });
       active.timer = setTimeout(() => stream(active, selected, sent + piece.length, doc), config.pieceMs);
       return;
     }
@@ -179,7 +204,7 @@ export function createFakeAgent(config: Config): FakeAgent {
     const base = active.request.from;
     const hunks: Hunk[] = edits.map((_, i) => ({ id: String(i + 1), first: i, count: 1, warnings: [] }));
     const proposal: Proposal = {
-      id: `p${proposals.size + 1}`,
+      id: newId("p"),
       origin: "rewrite",
       runId: active.run.id,
       toolCallId: "",
@@ -209,27 +234,20 @@ export function createFakeAgent(config: Config): FakeAgent {
 
   const agent: AgentService = {
     Attach: async (): Promise<AgentState> => ({
-      cursor: seq,
+      cursor: journal.cursor(),
       runner,
-      sessions,
-      runs: [...runs.values()].map((active) => active.run),
+      sessions: [...sessions, ...conversation.sessions()],
+      runs: [...[...runs.values()].map((active) => active.run), ...conversation.runs()],
       proposals: [...proposals.values()],
-      approvals: [],
+      approvals: conversation.approvals(),
     }),
-    SubmitMessage: () => later(),
-    ContinueRun: () => later(),
-    DecideApproval: () => later(),
-    ReconcileCall: () => later(),
-    ChangeSession: () => later(),
-    DeleteSession: () => later(),
-    SessionEvents: () => later(),
-    RunDetail: () => later(),
-    ToolCall: () => later(),
-    MessageText: () => later(),
-    ExplainContext: () => later(),
-    ArtifactText: () => later(),
+    ...conversation.agent,
     SubmitRewrite: async (request) => submit(request),
     Cancel: async ({ runId }) => {
+      const receipt = conversation.cancel(runId);
+      if (receipt !== null) {
+        return { runId, ...receipt };
+      }
       const active = find(runId);
       if (active.run.state === "queued" || active.run.state === "running") {
         clearTimeout(active.timer);
@@ -256,8 +274,8 @@ export function createFakeAgent(config: Config): FakeAgent {
             : "applied";
       const decided: Proposal = { ...proposal, state, decidedAtMs: config.now() };
       proposals.set(proposal.id, decided);
-      const active = find(proposal.runId);
-      commit("proposal.decided", active.run, {
+      const run = conversation.runs().find((r) => r.id === proposal.runId) ?? find(proposal.runId).run;
+      commit("proposal.decided", run, {
         proposalId: proposal.id,
         state,
         hunks: request.hunks,
@@ -280,7 +298,8 @@ export function createFakeAgent(config: Config): FakeAgent {
 
   function setRunner(next: Partial<RunnerState>): void {
     runner = { ...runner, ...next };
-    if (runner.status !== "ready") {
+    if (runner.status !== "ready" && runner.status !== "elsewhere") {
+      conversation.lose();
       for (const active of runs.values()) {
         if (active.run.state === "queued" || active.run.state === "running") {
           clearTimeout(active.timer);
@@ -292,11 +311,6 @@ export function createFakeAgent(config: Config): FakeAgent {
   }
 
   return { agent, setRunner };
-}
-
-/** What this fake has not learned yet. */
-function later(): Promise<never> {
-  return Promise.reject(new BackendError("internal"));
 }
 
 /** Rewrites so that it can be seen: a word here and there is exchanged or, to shorten, left out. */
@@ -331,9 +345,4 @@ function apply(text: string, edits: readonly Edit[]): string {
     at = edit.to;
   }
   return out + text.slice(at);
-}
-
-async function digestOf(text: string): Promise<string> {
-  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
 }

@@ -44,6 +44,8 @@ export interface FakeDocuments {
   /** The paths that were shown in the system's file manager. */
   readonly revealed: readonly string[];
   readonly reported: () => ViewReport | null;
+  /** The open folder; "" for none. */
+  readonly folder: () => string;
   readonly links: readonly string[];
   /** True after Quit was accepted. */
   readonly hasQuit: () => boolean;
@@ -416,6 +418,7 @@ export function createFakeDocuments(config: Config): FakeDocuments {
     trash,
     revealed,
     reported: () => reported,
+    folder: () => folder,
     links,
     hasQuit: () => quit,
     answerDialogs: (next) => {

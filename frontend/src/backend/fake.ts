@@ -1,5 +1,6 @@
 import type { Backend } from "./client";
 import { createFakeAgent, type FakeAgent } from "./fake-agent";
+import type { FakeTools } from "./fake-conversation";
 import { createFakeDocuments, type FakeDialogs, type FakeDocuments, type FakeDraft } from "./fake-documents";
 import { createFakeSettings, type FakeKeyring, type FakeSettings } from "./fake-settings";
 import { BackendError } from "./fault";
@@ -79,6 +80,33 @@ export interface FakeBackend extends Backend {
   readonly calls: readonly string[];
 }
 
+/** What tools can do with files in memory. Paths are relative to the folder. */
+function toolsOf(files: FakeDocuments, emit: (type: EventType, payload: object) => void): FakeTools {
+  const absolute = (path: string): string => `${files.folder()}/${path}`;
+  const changed = (path: string): void => {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    emit("workspace.changed", { folders: [folder], all: false, gone: false });
+  };
+  return {
+    folder: files.folder,
+    document: (id) => ({ ...files.describe(id), text: files.textOf(id) }),
+    list: () =>
+      [...files.disk.keys()].flatMap((path) =>
+        path.startsWith(`${files.folder()}/`) ? [path.slice(files.folder().length + 1)] : [],
+      ),
+    read: (path) => files.disk.get(absolute(path)) ?? null,
+    create: (path, text) => {
+      files.changeOutside(absolute(path), text);
+      changed(absolute(path));
+    },
+    rename: (path, to) => {
+      files.changeOutside(absolute(to), files.disk.get(absolute(path)) ?? "");
+      files.changeOutside(absolute(path), null);
+      changed(absolute(to));
+    },
+  };
+}
+
 /** Makes a fake backend. */
 export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
   const now = options.now ?? Date.now;
@@ -125,6 +153,12 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
       const text = files.textOf(id);
       return { ...files.describe(id), text };
     },
+    chosenModel: () => {
+      const { settings: chosen, providers } = settings.state();
+      const model = providers.find((p) => p.id === chosen.provider)?.model ?? "";
+      return { providerId: chosen.provider, model };
+    },
+    tools: toolsOf(files, emit),
     checkProvider: (id) => {
       const provider = settings.state().providers.find((p) => p.id === id);
       if (!provider) {

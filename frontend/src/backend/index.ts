@@ -1,5 +1,5 @@
 export { type Backend, connectBackend, hasHost } from "./client";
-export { createEvents, type Events, type Handlers, type Message } from "./events";
+export { createEvents, decodeMessage, type Events, type Handlers, type Message } from "./events";
 export { BackendError, decodeError, isFaultCode } from "./fault";
 export type * from "./gen";
 export { faultCodes } from "./gen";
