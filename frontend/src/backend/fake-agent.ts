@@ -70,7 +70,7 @@ export function createFakeAgent(config: Config): FakeAgent {
   const proposals = new Map<string, Proposal>();
   const commands = new Map<string, { readonly input: string; readonly ref: RunRef }>();
   let runner: RunnerState = { status: "ready", code: "", pid: 4242, restarts: 0 };
-  let made = 0;
+  const made = new Map<string, number>();
   const journal = createFakeJournal(config);
   const conversation = createFakeConversation({
     now: config.now,
@@ -87,8 +87,9 @@ export function createFakeAgent(config: Config): FakeAgent {
   });
 
   function newId(kind: string): string {
-    made += 1;
-    return `${kind}${made}`;
+    const n = (made.get(kind) ?? 0) + 1;
+    made.set(kind, n);
+    return `${kind}${n}`;
   }
 
   function commit(type: EventType, run: Run, payload: object): void {
