@@ -380,6 +380,10 @@ func (st state) info(id string) Info {
 	return i
 }
 
+// FileURI returns the URI that a document with a file at path, which is
+// absolute, has.
+func FileURI(path string) string { return fileURI(path) }
+
 // fileURI returns the file URI of an absolute path.
 func fileURI(path string) string {
 	path = filepath.ToSlash(path)

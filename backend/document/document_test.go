@@ -179,13 +179,18 @@ func (b *bench) save(id string) Saved {
 	return saved
 }
 
-func (b *bench) wantDisk(name, want string) {
+func (b *bench) disk(name string) string {
 	b.t.Helper()
 	got, err := os.ReadFile(b.path(name))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
+	return string(got)
+}
+
+func (b *bench) wantDisk(name, want string) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.disk(name)); diff != "" {
 		b.t.Errorf("%s: %s", name, diff)
 	}
 }

@@ -88,6 +88,7 @@ func TestKeeper_KeepsChangesOfALargeText(t *testing.T) {
 		t.Error("the draft after a restore is another text")
 	}
 	b.save(i.ID)
+	b.flush()
 	if got := b.draftFiles(); len(got) != 0 {
 		t.Errorf("files %v", got)
 	}

@@ -128,7 +128,8 @@ func preview(s string) string {
 }
 
 // Drafts lists the unsaved texts of earlier starts, newest first; never nil.
-// It looks at their files as far as these may be read.
+// It looks at their files as far as these may be read, and leaves out
+// those that were saved after all.
 func (s *Set) Drafts(ctx context.Context) ([]Draft, error) {
 	s.mu.Lock()
 	left := make(map[string]leftover, len(s.left))
@@ -144,8 +145,12 @@ func (s *Set) Drafts(ctx context.Context) ([]Draft, error) {
 		d := Draft{ID: id, Path: l.path, SavedAtMs: l.savedAtMs, Length: l.length, Preview: l.preview}
 		if l.path != "" {
 			d.Name = filepath.Base(l.path)
-			_, same, err := s.compareFile(l.path, baseline{stat: l.base})
-			d.Conflict = err == nil && !same
+			g, err := s.see(l.path, baseline{stat: l.base})
+			d.Conflict = err == nil && (g.state != DiskSame || g.moving)
+			if d.Conflict && g.read && s.spent(id, g.stat.Hash) {
+				s.letGo(id, g)
+				continue
+			}
 		}
 		out = append(out, d)
 	}
@@ -156,6 +161,29 @@ func (s *Set) Drafts(ctx context.Context) ([]Draft, error) {
 		return strings.Compare(a.ID, b.ID)
 	})
 	return out, nil
+}
+
+// spent reports whether a draft says what its file, with this content hash, says:
+// the program ended after the save and before the draft was removed.
+func (s *Set) spent(id, fileHash string) bool {
+	st, _, err := readDraft(s.draftPath(id))
+	return err == nil && hashOf(text.Encode(st.format, st.lines)) == fileHash
+}
+
+// durableAfter is how long a file must have been as it is for its draft to go:
+// by then a rename that nobody made durable has reached the disk.
+const durableAfter = time.Minute
+
+// letGo removes a draft whose text its file holds. A later start looks at what
+// is kept again.
+func (s *Set) letGo(id string, g sight) {
+	last := time.Unix(0, max(g.stat.ModTimeNs, g.stat.ChangeTimeNs))
+	if g.at.Sub(last) < durableAfter {
+		return
+	}
+	if err := s.dropLeft(id); err != nil {
+		s.log.Warn("draft not removed", slog.String("code", string(fault.CodeOf(err))))
+	}
 }
 
 // BrokenDrafts names the files in the drafts folder that could not be read and

@@ -247,8 +247,11 @@ func (s *Set) saved(ctx context.Context, d *doc, st state, path string, done wor
 	d.restoredAtMs = 0
 	d.disk, d.diskHash, d.compared = DiskSame, "", nil
 	d.touch()
+	info := d.state.info(d.id)
 	s.mu.Unlock()
-	info := s.settled(ctx, d)
+	// The draft goes in its own time: until then it says what the file says,
+	// and is dropped by the next start.
+	d.keeper.poke()
 	if data != nil {
 		// Last, since packing it is work too, which the person need not wait for.
 		of := subject{path: path, id: base.id, hash: done.Stat.Hash}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -90,8 +91,23 @@ func (f File) open(op string) (h Handle, info fs.FileInfo, err error) {
 // openFile opens the regular file name in d with flag. It looks before it
 // opens, since opening a device can do things, and again afterwards, since it
 // may have been exchanged. With exact, a link is refused even where it stays
-// inside.
+// inside; a file that another program put there between the two looks is
+// looked at anew.
 func openFile(d Dir, name string, flag int, exact bool) (Handle, fs.FileInfo, error) {
+	for turn := 1; ; turn++ {
+		h, info, err := openSeen(d, name, flag, exact)
+		if !errors.Is(err, errExchanged) || turn == maxTurns {
+			return h, info, err
+		}
+	}
+}
+
+// errExchanged says that what was opened is not what was looked at. To who
+// gives up it is a link, since nothing else is known of it.
+var errExchanged = fmt.Errorf("it was exchanged: %w", errLink)
+
+// openSeen is one try of openFile.
+func openSeen(d Dir, name string, flag int, exact bool) (Handle, fs.FileInfo, error) {
 	look := d.Stat
 	if exact {
 		look = d.Lstat
@@ -115,7 +131,7 @@ func openFile(d Dir, name string, flag int, exact bool) (Handle, fs.FileInfo, er
 		err = errNoFile
 	}
 	if err == nil && exact && !os.SameFile(before, info) {
-		err = errLink
+		err = errExchanged
 	}
 	if err != nil {
 		letGo(h)

@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,8 @@ type meddler struct {
 	workspace.Calls
 	before, after func(n int)
 	n             int
+	// beforeOpen acts before a file is opened.
+	beforeOpen func(name string)
 	// without makes the call one that the system does not have.
 	without bool
 }
@@ -41,6 +44,13 @@ func (d meddlerDir) OpenDir(name string) (workspace.Dir, error) {
 		return nil, err
 	}
 	return meddlerDir{in, d.m}, nil
+}
+
+func (d meddlerDir) Open(name string, flag int, perm fs.FileMode) (workspace.Handle, error) {
+	if d.m.beforeOpen != nil {
+		d.m.beforeOpen(name)
+	}
+	return d.Dir.Open(name, flag, perm)
 }
 
 func (d meddlerDir) Exchange(a, b string) error {
@@ -261,5 +271,61 @@ func TestSweep_KeepsWhatACrashDisplaced(t *testing.T) {
 	}
 	if got := names(t, b.root+"/w"); len(got) != 1 {
 		t.Errorf("left: %v", got)
+	}
+}
+
+// A file that another program puts under the name between the look and the
+// opening is no link: the save sees that it is another one, and says so.
+//
+// covers: F4 F5
+func TestWrite_ExchangedWhileItIsOpened(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "n.md")
+	put := func(name, content string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("n.md", "base")
+	m := &meddler{Calls: workspace.OSCalls()}
+	g := workspace.NewGrantsOn(m)
+	t.Cleanup(g.Close)
+	if _, err := g.GrantFolder(dir); err != nil {
+		t.Fatal(err)
+	}
+	f, err := g.PermitRead(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, base, err := f.Read(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := g.PermitWrite(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := 0
+	m.beforeOpen = func(name string) {
+		if name != "n.md" || times == 3 {
+			return
+		}
+		times++
+		put("theirs", "theirs")
+		if err := os.Rename(filepath.Join(dir, "theirs"), path); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err = target.Write([]byte("mine"), workspace.WriteOptions{Base: base, RecoveryDir: t.TempDir()})
+	if fault.CodeOf(err) != fault.ChangedOnDisk {
+		t.Errorf("refused with %v, not as changed on disk", err)
+	}
+	if got, err := os.ReadFile(path); string(got) != "theirs" || err != nil {
+		t.Errorf("the file holds %q (%v)", got, err)
+	}
+	if times != 3 {
+		t.Errorf("exchanged %d times", times)
 	}
 }
