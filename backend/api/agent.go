@@ -30,8 +30,10 @@ type Agent struct {
 	settings *settings.Store
 	// promptDir is where a person's own prompts lie.
 	promptDir string
-	ctx       func() context.Context
-	log       *slog.Logger
+	// folder is the path of the open folder; empty for none.
+	folder func() string
+	ctx    func() context.Context
+	log    *slog.Logger
 }
 
 // Attach returns sessions, runs and open proposals at a cursor. Without a
@@ -75,9 +77,9 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 		len(req.Model) > maxName || len(req.Language) > maxTag {
 		return host.Rewrite{}, fault.New(fault.InvalidInput, op, nil)
 	}
-	p, ok := s.settings.Provider(req.ProviderID)
-	if !ok {
-		return host.Rewrite{}, fault.New(fault.NoProvider, op, nil)
+	p, ref, err := s.chosen(op, req.ProviderID, req.Model)
+	if err != nil {
+		return host.Rewrite{}, err
 	}
 	prompt, err := promptOf(s.promptDir, req.Preset)
 	if err != nil {
@@ -93,13 +95,6 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 	if req.From < 0 || req.From > req.To || req.To > text.Length(snap.Text) {
 		return host.Rewrite{}, fault.New(fault.InvalidInput, op, nil)
 	}
-	model := req.Model
-	if model == "" {
-		model = p.Model
-	}
-	if model == "" {
-		return host.Rewrite{}, fault.New(fault.ModelNotFound, op, nil)
-	}
 	return host.Rewrite{
 		CommandID: core.CommandID(req.CommandID),
 		Snapshot: core.Snapshot{
@@ -109,8 +104,9 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 		Input: wire.RewriteInput{
 			Preset: req.Preset, Prompt: prompt, Instruction: req.Instruction, Language: req.Language,
 		},
-		Model:      core.ModelRef{ProviderID: p.ID, Model: model},
+		Model:      ref,
 		Provider:   configOf(p),
+		Budget:     budgetOf(s.settings.Get().Limits),
 		Supersedes: core.ProposalID(req.Supersedes),
 	}, nil
 }

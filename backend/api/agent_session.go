@@ -1,77 +1,371 @@
 package api
 
 import (
-	"errors"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/wire"
 	"galley/backend/fault"
+	"galley/backend/markdown"
+	"galley/backend/settings"
+	"galley/backend/text"
 )
 
-func (s *Agent) pending(op string) error {
-	return fault.New(fault.Internal, op, errors.New("not built yet"))
-}
+// What a page may send of a conversation, in bytes.
+const (
+	maxID      = 100
+	maxMessage = 1 << 20
+	maxTitle   = 400
+	maxDigest  = 64
+)
+
+const (
+	// eventPage is how many events of a session are read at once.
+	eventPage = 500
+	// artifactPage is how much of an artifact is, in bytes.
+	artifactPage = 256 << 10
+)
 
 // SubmitMessage sends a message of a conversation. It returns when the run is
-// committed.
+// committed; the same command again returns the same run. A document that is
+// too long to be sent is too_large, with its name as detail.
 func (s *Agent) SubmitMessage(req MessageRequest) (RunRef, error) {
-	return call(s.log, "submit message", func() (RunRef, error) { return RunRef{}, s.pending("submit message") })
+	const op = "submit message"
+	return call(s.log, op, func() (RunRef, error) {
+		switch {
+		case wrongID(req.CommandID), len(req.SessionID) > maxID, strings.TrimSpace(req.Text) == "":
+			return RunRef{}, fault.New(fault.InvalidInput, op, nil)
+		case len(req.Text) > maxMessage:
+			return RunRef{}, fault.New(fault.TooLarge, op, nil)
+		}
+		a, err := s.asked(op, req.Place, req.ProviderID, req.Model, req.Language)
+		if err != nil {
+			return RunRef{}, err
+		}
+		cmd := core.CommandID(req.CommandID)
+		res, err := s.within(cmd, a, func(ctx context.Context) (wire.SubmitResult, error) {
+			return s.host.Submit(ctx, wire.SubmitParams{
+				CommandID: cmd, SessionID: core.SessionID(req.SessionID), Kind: core.KindConversation, Input: req.Text,
+				ModelRef: a.model, Provider: a.provider, AllowedTools: a.tools, Budget: a.budget, Snapshot: a.snapshot,
+				Policy: a.policy, ContextTokens: a.contextTokens, Language: req.Language, WorkspaceID: a.folder,
+			})
+		})
+		return refOf(res), err
+	})
 }
 
-// ContinueRun makes a new run that goes on where another ended.
+// ContinueRun makes a new run that goes on where another ended, and is told what
+// is known of it. It returns as SubmitMessage does.
 func (s *Agent) ContinueRun(req ContinueRequest) (RunRef, error) {
-	return call(s.log, "continue run", func() (RunRef, error) { return RunRef{}, s.pending("continue run") })
+	const op = "continue run"
+	return call(s.log, op, func() (RunRef, error) {
+		if wrongID(req.CommandID) || wrongID(req.RunID) {
+			return RunRef{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		a, err := s.asked(op, req.Place, req.ProviderID, req.Model, req.Language)
+		if err != nil {
+			return RunRef{}, err
+		}
+		cmd := core.CommandID(req.CommandID)
+		res, err := s.within(cmd, a, func(ctx context.Context) (wire.SubmitResult, error) {
+			return s.host.Continue(ctx, wire.ContinueParams{
+				CommandID: cmd, FromRunID: core.RunID(req.RunID),
+				ModelRef: a.model, Provider: a.provider, AllowedTools: a.tools, Budget: a.budget, Snapshot: a.snapshot,
+				Policy: a.policy, ContextTokens: a.contextTokens, Language: req.Language,
+			})
+		})
+		return refOf(res), err
+	})
 }
 
-// DecideApproval records a person's answer to an approval.
+// asking is what a run of a conversation gets besides its words.
+type asking struct {
+	model         core.ModelRef
+	provider      wire.ProviderConfig
+	contextTokens int
+	policy        core.Policy
+	budget        core.Budget
+	tools         []string
+	// snapshot is nil without a document; name is then empty.
+	snapshot *core.Snapshot
+	name     string
+	// folder is the open one; empty for none.
+	folder string
+}
+
+// asked looks at what a person asks with and about.
+func (s *Agent) asked(op string, at Place, providerID, model, language string) (asking, error) {
+	if len(language) > maxTag || len(model) > maxName || len(providerID) > maxName || len(at.DocumentID) > maxID {
+		return asking{}, fault.New(fault.InvalidInput, op, nil)
+	}
+	now := s.settings.Get()
+	if providerID == "" {
+		providerID = now.Provider
+	}
+	p, ref, err := s.chosen(op, providerID, model)
+	if err != nil {
+		return asking{}, err
+	}
+	a := asking{
+		model: ref, provider: configOf(p), contextTokens: p.ContextTokens,
+		policy: policyOf(now.Permissions), budget: budgetOf(now.Limits),
+		tools: toolsFor(p), folder: s.folder(),
+	}
+	if at.DocumentID == "" {
+		return a, nil
+	}
+	a.snapshot, a.name, err = s.snapshotOf(op, at)
+	return a, err
+}
+
+// chosen is a configured provider, and the model of it that is named or, with
+// none named, its own.
+func (s *Agent) chosen(op, providerID, model string) (settings.Provider, core.ModelRef, error) {
+	p, ok := s.settings.Provider(providerID)
+	if !ok {
+		return p, core.ModelRef{}, fault.New(fault.NoProvider, op, nil)
+	}
+	if model == "" {
+		model = p.Model
+	}
+	if model == "" {
+		return p, core.ModelRef{}, fault.New(fault.ModelNotFound, op, nil)
+	}
+	return p, core.ModelRef{ProviderID: p.ID, Model: model}, nil
+}
+
+// snapshotOf is a document as it stands in the mirror, and its name.
+func (s *Agent) snapshotOf(op string, at Place) (*core.Snapshot, string, error) {
+	snap, err := s.docs.Snapshot(at.DocumentID, at.Version)
+	if err != nil {
+		return nil, "", err
+	}
+	if at.From < 0 || at.From > at.To || at.To > text.Length(snap.Text) {
+		return nil, "", fault.New(fault.InvalidInput, op, nil)
+	}
+	name := ""
+	if snap.Path != "" {
+		name = filepath.Base(snap.Path)
+	}
+	return &core.Snapshot{
+		DocURI: snap.URI, BaseVersion: snap.Version, Digest: snap.Digest, Text: snap.Text,
+		Selection:   core.Range{From: at.From, To: at.To},
+		FrontMatter: markdown.FrontMatter(snap.Text),
+	}, name, nil
+}
+
+// policyOf is what the person lets runs do.
+func policyOf(p settings.Permissions) core.Policy {
+	return core.Policy{
+		core.PermWorkspaceRead: core.Verdict(p.WorkspaceRead),
+		core.PermNotesWrite:    core.Verdict(p.NotesWrite),
+	}
+}
+
+// budgetOf are the limits that the person set; the others are the defaults.
+func budgetOf(l settings.Limits) core.Budget {
+	return core.Budget{TimeMs: (time.Duration(l.Minutes) * time.Minute).Milliseconds(), Steps: l.Steps, Tokens: l.Tokens}
+}
+
+// toolsFor are the tools that a run with a provider may use.
+func toolsFor(p settings.Provider) []string {
+	names := core.ConversationTools()
+	if p.Kind == settings.KindMock {
+		names = append(names, core.DevelopmentTools()...)
+	}
+	return names
+}
+
+// DecideApproval records a person's answer to an approval. One that is late,
+// or was given for something else, is stale_approval.
 func (s *Agent) DecideApproval(req ApprovalRequest) (core.Approval, error) {
-	return call(s.log, "decide approval", func() (core.Approval, error) { return core.Approval{}, s.pending("decide approval") })
+	const op = "decide approval"
+	return call(s.log, op, func() (core.Approval, error) {
+		d := core.Decision(req.Decision)
+		if wrongID(req.CommandID) || wrongID(req.ApprovalID) || wrongID(req.ToolCallID) ||
+			len(req.InputDigest) > maxDigest || !d.ValidFor(core.ToolRead) {
+			return core.Approval{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		return s.host.DecideApproval(s.ctx(), wire.ApprovalDecideParams{
+			CommandID: core.CommandID(req.CommandID), ApprovalID: core.ApprovalID(req.ApprovalID),
+			ToolCallID: core.ToolCallID(req.ToolCallID), InputDigest: req.InputDigest, Decision: d,
+		})
+	})
 }
 
-// ReconcileCall records what a person found out about a call.
+// ReconcileCall records what a person found out about a call whose outcome is
+// unknown.
 func (s *Agent) ReconcileCall(req ReconcileRequest) error {
-	_, err := call(s.log, "reconcile call", func() (struct{}, error) { return struct{}{}, s.pending("reconcile call") })
-	return err
+	const op = "reconcile call"
+	return do(s.log, op, func() error {
+		v := core.ToolVerdict(req.Verdict)
+		if wrongID(req.CommandID) || wrongID(req.ToolCallID) || v != core.VerdictApplied && v != core.VerdictAbsent {
+			return fault.New(fault.InvalidInput, op, nil)
+		}
+		return s.host.Reconcile(s.ctx(), wire.ToolReconcileParams{
+			CommandID: core.CommandID(req.CommandID), ToolCallID: core.ToolCallID(req.ToolCallID), Verdict: v,
+		})
+	})
 }
 
-// ChangeSession renames a session or puts it away.
+// ChangeSession renames a session, puts it away, or takes it out again.
 func (s *Agent) ChangeSession(req SessionChange) (core.Session, error) {
-	return call(s.log, "change session", func() (core.Session, error) { return core.Session{}, s.pending("change session") })
+	const op = "change session"
+	return call(s.log, op, func() (core.Session, error) {
+		p := wire.SessionChangeParams{CommandID: core.CommandID(req.CommandID), SessionID: core.SessionID(req.SessionID)}
+		title := strings.TrimSpace(req.Title)
+		if wrongID(req.CommandID) || wrongID(req.SessionID) || len(title) > maxTitle ||
+			!utf8.ValidString(title) || strings.ContainsFunc(title, unicode.IsControl) {
+			return core.Session{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		if title != "" {
+			p.Title = &title
+		}
+		switch req.Archive {
+		case "":
+		case "archive", "restore":
+			archived := req.Archive == "archive"
+			p.Archived = &archived
+		default:
+			return core.Session{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		if p.Title == nil && p.Archived == nil {
+			return core.Session{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		return s.host.ChangeSession(s.ctx(), p)
+	})
 }
 
-// DeleteSession deletes a session.
+// DeleteSession deletes a session with all that belongs to it; one of whose runs
+// has not ended is busy.
 func (s *Agent) DeleteSession(req SessionRemoval) error {
-	_, err := call(s.log, "delete session", func() (struct{}, error) { return struct{}{}, s.pending("delete session") })
-	return err
+	const op = "delete session"
+	return do(s.log, op, func() error {
+		if wrongID(req.CommandID) || wrongID(req.SessionID) {
+			return fault.New(fault.InvalidInput, op, nil)
+		}
+		return s.host.DeleteSession(s.ctx(), wire.SessionDeleteParams{
+			CommandID: core.CommandID(req.CommandID), SessionID: core.SessionID(req.SessionID),
+		})
+	})
 }
 
-// SessionEvents returns the events of a session after a seq, oldest first.
+// SessionEvents returns the events of a session after a seq, oldest first. A
+// body over 32 KB is left out, as it is of an event that happens.
 func (s *Agent) SessionEvents(sessionID string, afterSeq int64) (SessionEvents, error) {
-	return call(s.log, "get session events", func() (SessionEvents, error) {
-		return SessionEvents{}, s.pending("session events")
+	const op = "get session events"
+	return call(s.log, op, func() (SessionEvents, error) {
+		if wrongID(sessionID) || afterSeq < 0 {
+			return SessionEvents{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		res, err := s.host.SessionEvents(s.ctx(), wire.SessionEventsParams{
+			SessionID: core.SessionID(sessionID), AfterSeq: afterSeq, Limit: eventPage,
+		})
+		if err != nil {
+			return SessionEvents{}, err
+		}
+		out := SessionEvents{Events: make([]EventRecord, 0, len(res.Events)), More: res.More}
+		for _, ev := range res.Events {
+			envelope, payload, err := forPage(ev)
+			if err != nil {
+				return SessionEvents{}, err
+			}
+			raw, err := json.Marshal(payload)
+			if err != nil {
+				return SessionEvents{}, fault.New(fault.Internal, op, err)
+			}
+			out.Events = append(out.Events, EventRecord{Envelope: envelope, Payload: raw})
+		}
+		return out, nil
 	})
 }
 
 // RunDetail returns a run with all that is known of it.
 func (s *Agent) RunDetail(runID string) (core.RunDetail, error) {
-	return call(s.log, "get run detail", func() (core.RunDetail, error) { return core.RunDetail{}, s.pending("run detail") })
+	const op = "get run detail"
+	return call(s.log, op, func() (core.RunDetail, error) {
+		if wrongID(runID) {
+			return core.RunDetail{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		return s.host.RunDetail(s.ctx(), core.RunID(runID))
+	})
 }
 
 // ToolCall returns a call with its whole input and result.
 func (s *Agent) ToolCall(id string) (core.ToolCall, error) {
-	return call(s.log, "get tool call", func() (core.ToolCall, error) { return core.ToolCall{}, s.pending("tool call") })
+	const op = "get tool call"
+	return call(s.log, op, func() (core.ToolCall, error) {
+		if wrongID(id) {
+			return core.ToolCall{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		return s.host.ToolCall(s.ctx(), core.ToolCallID(id))
+	})
 }
 
 // MessageText returns a message of a session with its parts.
 func (s *Agent) MessageText(sessionID, messageID string) (MessageBody, error) {
-	return call(s.log, "get message", func() (MessageBody, error) { return MessageBody{}, s.pending("message") })
+	const op = "get message"
+	return call(s.log, op, func() (MessageBody, error) {
+		if wrongID(sessionID) || wrongID(messageID) {
+			return MessageBody{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		res, err := s.host.Session(s.ctx(), core.SessionID(sessionID))
+		if err != nil {
+			return MessageBody{}, err
+		}
+		for _, m := range res.Messages {
+			if m.MessageID == core.MessageID(messageID) {
+				return MessageBody{Message: m.Message}, nil
+			}
+		}
+		return MessageBody{}, &fault.Error{Code: fault.NotFound, Op: op, Detail: "message"}
+	})
 }
 
 // ExplainContext lists what each request of a run held.
 func (s *Agent) ExplainContext(runID string) ([]core.ContextReport, error) {
-	return call(s.log, "explain context", func() ([]core.ContextReport, error) { return nil, s.pending("explain context") })
+	const op = "explain context"
+	return call(s.log, op, func() ([]core.ContextReport, error) {
+		if wrongID(runID) {
+			return nil, fault.New(fault.InvalidInput, op, nil)
+		}
+		return s.host.ExplainContext(s.ctx(), core.RunID(runID))
+	})
 }
 
 // ArtifactText returns a piece of an artifact from an offset in bytes.
 func (s *Agent) ArtifactText(id string, offset int64) (ArtifactText, error) {
-	return call(s.log, "get artifact", func() (ArtifactText, error) { return ArtifactText{}, s.pending("artifact") })
+	const op = "get artifact"
+	return call(s.log, op, func() (ArtifactText, error) {
+		if wrongID(id) || offset < 0 {
+			return ArtifactText{}, fault.New(fault.InvalidInput, op, nil)
+		}
+		res, err := s.host.Artifact(s.ctx(), wire.ArtifactGetParams{
+			ArtifactID: core.ArtifactID(id), Offset: offset, Limit: artifactPage,
+		})
+		return ArtifactText{Artifact: res.Artifact, Text: res.Text, Next: res.Next}, err
+	})
+}
+
+// within lets the tools of a run reach what it was given, and submits it.
+func (s *Agent) within(cmd core.CommandID, a asking, submit func(context.Context) (wire.SubmitResult, error)) (wire.SubmitResult, error) {
+	res, err := submit(s.ctx())
+	if fault.CodeOf(err) == fault.TooLarge {
+		// Only the document can be: the words are bounded.
+		return res, &fault.Error{Code: fault.TooLarge, Op: "submit", Detail: a.name, Err: err}
+	}
+	return res, err
+}
+
+// wrongID reports whether an id is none.
+func wrongID(id string) bool { return id == "" || len(id) > maxID }
+
+func refOf(r wire.SubmitResult) RunRef {
+	return RunRef{RunID: string(r.RunID), SessionID: string(r.SessionID)}
 }

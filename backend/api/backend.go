@@ -113,7 +113,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	b.sessions.entered = b.recoverSets
 	b.workspace = &Workspace{watcher: b.watcher, changed: b.changed, move: b.move, search: b.search, index: b.index, sets: b.sets, set: set, grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
-	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), ctx: ctx, log: cfg.Log}
+	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
 		store: store, aside: b.setAside, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
 		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,

@@ -2,13 +2,10 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"sync"
 	"unicode/utf16"
 
 	"galley/backend/agent/core"
-	"galley/backend/text"
 )
 
 // maxQueued is how many messages may wait for the page. Past it the queue is
@@ -78,47 +75,14 @@ func (e *Emitter) Emit(typ string, payload any) {
 	e.add(Message{Envelope: Envelope{Type: typ}, Payload: payload})
 }
 
-// maxPayload is the size in bytes over which a committed event travels without
-// its body: Wails evaluates each message as a script.
-const maxPayload = 32 << 10
-
 // EmitEvent queues a committed event of the Runner.
 func (e *Emitter) EmitEvent(ev core.Event) error {
-	m := Message{
-		Envelope: Envelope{Type: string(ev.Type), Seq: ev.Seq, RunID: string(ev.RunID), SessionID: string(ev.SessionID), AtMs: ev.AtMs},
-		Payload:  ev.Payload,
+	envelope, payload, err := forPage(ev)
+	if err != nil {
+		return err
 	}
-	if len(ev.Payload) > maxPayload {
-		var err error
-		if m.Payload, m.Ref, err = withoutBody(ev); err != nil {
-			return fmt.Errorf("shorten %s: %w", ev.Type, err)
-		}
-	}
-	e.add(m)
+	e.add(Message{Envelope: envelope, Payload: payload})
 	return nil
-}
-
-// withoutBody returns the payload of a large event without its body, and false
-// where it is the whole: of other types there is nothing to fetch.
-func withoutBody(ev core.Event) (payload any, short bool, err error) {
-	switch ev.Type {
-	case core.EventProposalCreated:
-		var p core.Proposal
-		if err := json.Unmarshal(ev.Payload, &p); err != nil {
-			return nil, false, err
-		}
-		p.Patch.Edits, p.Hunks = []text.Edit{}, []core.Hunk{}
-		return p, true, nil
-	case core.EventMessageCommitted:
-		var m core.MessageCommitted
-		if err := json.Unmarshal(ev.Payload, &m); err != nil {
-			return nil, false, err
-		}
-		m.Message.Parts = []core.Part{}
-		return m, true, nil
-	default:
-		return ev.Payload, false, nil
-	}
 }
 
 // Gap leaves a gap in the numbers before the next message, upon which the page

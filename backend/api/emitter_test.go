@@ -304,12 +304,29 @@ func TestEmitter_LargeBodyStaysBehind(t *testing.T) {
 	for i := range 2000 {
 		decided.Hunks = append(decided.Hunks, core.HunkDecision{ID: fmt.Sprint(i), Outcome: core.HunkAccepted})
 	}
+	input := payload(t, map[string]string{"dir": "Notes", "name": "Ferry 😀.md", "text": long})
+	created := core.ToolCall{ID: "t", RunID: "r", Ord: 1, Name: "createDocument", Kind: core.ToolWrite, Input: input, InputDigest: "d", State: core.CallSucceeded, Result: long, Facts: core.ToolFacts{Path: "Notes/Ferry 😀.md", Bytes: 9}}
+	asked := core.Approval{ID: "a", ToolCallID: "t", RunID: "r", InputDigest: "d", Rule: core.PermNotesWrite, State: core.ApprovalPending, Summary: core.ToolSummary{Path: "Notes/Ferry 😀.md", Text: long, Bytes: 9, Words: 1, Invisible: true}}
+	manyMembers := created
+	members := map[string]string{}
+	for i := range 100 {
+		members[fmt.Sprint(i)] = strings.Repeat("y", maxMember-20)
+	}
+	manyMembers.Input, manyMembers.Result = payload(t, members), ""
+	noInput := created
+	noInput.Input = json.RawMessage(`"` + long + `"`)
 	for _, c := range []struct {
 		name string
 		typ  core.EventType
 		body any
 		ref  bool
 	}{
+		{"tool call", core.EventToolChanged, created, true},
+		{"tool call with many members", core.EventToolChanged, manyMembers, true},
+		{"tool call whose input is no object", core.EventToolChanged, noInput, true},
+		{"reconciled call", core.EventToolReconciled, core.ToolReconciled{Call: created, Verdict: core.VerdictApplied, By: "person"}, true},
+		{"approval", core.EventApprovalAsked, asked, true},
+		{"answer to an approval", core.EventApprovalDecided, asked, true},
 		{"proposal", core.EventProposalCreated, p, true},
 		{"message", core.EventMessageCommitted, m, true},
 		{"small proposal", core.EventProposalCreated, small, false},
@@ -331,7 +348,7 @@ func TestEmitter_LargeBodyStaysBehind(t *testing.T) {
 				}
 				return
 			}
-			if len(sent) > 2000 || bytes.Contains(sent, []byte("xxxx")) {
+			if len(sent) > maxPayload/2 || bytes.Contains(sent, []byte("xxxx")) {
 				t.Errorf("sent %d bytes: %.200s", len(sent), sent)
 			}
 		})
@@ -342,6 +359,57 @@ func TestEmitter_LargeBodyStaysBehind(t *testing.T) {
 	want := p
 	want.Patch.Edits, want.Hunks = []text.Edit{}, []core.Hunk{}
 	if d := cmp.Diff(any(want), drain(e)[0].Payload); d != "" {
+		t.Error(d)
+	}
+}
+
+// A row of a call that travels without its body still shows what it is about.
+func TestEmitter_LargeCallKeepsWhatARowShows(t *testing.T) {
+	long := strings.Repeat("x", maxPayload)
+	call := core.ToolCall{
+		ID: "t", RunID: "r", Ord: 3, Name: core.ToolCreateDocument, Kind: core.ToolWrite, State: core.CallWaiting, InputDigest: "d",
+		Input: payload(t, map[string]any{"dir": "Notes", "name": "Ferry.md", "text": long}), Result: long, Truncated: true, ArtifactID: "art",
+		Facts: core.ToolFacts{Path: "Notes/Ferry.md", Bytes: len(long), More: true}, ProposedAtMs: 5,
+	}
+	e := opened(nil)
+	try(t, e.EmitEvent(core.Event{Type: core.EventToolChanged, Payload: payload(t, call)}))
+	want := call
+	want.Input, want.Result = json.RawMessage(`{"dir":"Notes","name":"Ferry.md"}`), ""
+	if d := cmp.Diff(any(want), drain(e)[0].Payload); d != "" {
+		t.Error(d)
+	}
+	approval := core.Approval{ID: "a", ToolCallID: "t", InputDigest: "d", Rule: core.PermNotesWrite, Summary: core.ToolSummary{Path: "Notes/Ferry.md", Text: long, Words: 7}}
+	try(t, e.EmitEvent(core.Event{Type: core.EventApprovalAsked, Payload: payload(t, approval)}))
+	approval.Summary.Text = ""
+	if d := cmp.Diff(any(approval), drain(e)[0].Payload); d != "" {
+		t.Error(d)
+	}
+}
+
+// A message that is committed stands behind the previews that came before it and
+// before those that come after, and names the attempt whose previews it ends.
+//
+// covers: R10
+func TestEmitter_CommittedMessageKeepsItsPlace(t *testing.T) {
+	e := opened(nil)
+	committed := core.MessageCommitted{MessageID: "m", Ord: 2, Status: "complete", Attempt: 1, Message: core.Message{Role: core.RoleAssistant, Parts: []core.Part{{Type: core.PartText, Text: "One."}}}}
+	e.EmitPreview(core.Preview{RunID: "r", Attempt: 1, Text: "On"})
+	e.EmitPreview(core.Preview{RunID: "r", Attempt: 1, Keep: 2, Text: "e."})
+	try(t, e.EmitEvent(core.Event{Seq: 4, RunID: "r", Type: core.EventMessageCommitted, Payload: payload(t, committed)}))
+	e.EmitPreview(core.Preview{RunID: "r", Attempt: 2, Text: "Two"})
+	e.EmitPreview(core.Preview{RunID: "r", Attempt: 2, Keep: 3, Text: "."})
+	var got []string
+	for _, m := range drain(e) {
+		switch p := m.Payload.(type) {
+		case core.Preview:
+			got = append(got, fmt.Sprintf("%d preview %d %s", m.N, p.Attempt, p.Text))
+		case json.RawMessage:
+			var c core.MessageCommitted
+			try(t, json.Unmarshal(p, &c))
+			got = append(got, fmt.Sprintf("%d message %d", m.N, c.Attempt))
+		}
+	}
+	if d := cmp.Diff([]string{"1 preview 1 One.", "2 message 1", "3 preview 2 Two."}, got); d != "" {
 		t.Error(d)
 	}
 }

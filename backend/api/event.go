@@ -46,7 +46,7 @@ func Events() []EventRow {
 	return []EventRow{
 		{"session.created", reflect.TypeFor[core.Session](), fact},
 		{"session.changed", reflect.TypeFor[core.Session](), fact},
-		{"session.deleted", reflect.TypeFor[core.SessionDeleted](), page},
+		{"session.deleted", reflect.TypeFor[core.SessionDeleted](), fact},
 		{"run.accepted", reflect.TypeFor[core.Run](), fact},
 		{"run.started", reflect.TypeFor[core.RunChanged](), fact},
 		{"run.waiting", reflect.TypeFor[core.RunChanged](), fact},
