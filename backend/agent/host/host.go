@@ -79,6 +79,9 @@ type Config struct {
 	// are only named, and lets the tools of that run reach these. Its faults
 	// reach the client. nil: there are no tasks.
 	Complete func(ctx context.Context, t wire.TaskParams) (wire.SubmitParams, error)
+	// Abandon is told of a task that was completed and came to nothing; nil for
+	// nobody.
+	Abandon func(core.CommandID)
 
 	// OnEvent gets every committed event; nil for none.
 	OnEvent func(core.Event)

@@ -149,6 +149,9 @@ func (h *Host) task(ctx context.Context, op string, t wire.TaskParams, params fu
 		// It may have been accepted, and then comes again.
 	default:
 		h.tasks.drop(t.CommandID)
+		if h.cfg.Abandon != nil {
+			h.cfg.Abandon(t.CommandID)
+		}
 	}
 	return res, err
 }
@@ -191,20 +194,4 @@ func named(path string) bool {
 
 func wrongTask(op, field string) error {
 	return &fault.Error{Code: fault.InvalidInput, Op: op, Detail: field}
-}
-
-// Tighten returns the policy of a person with the stricter verdict of what a
-// client asks for. Nothing becomes milder by it.
-func Tighten(set, asked core.Policy) core.Policy {
-	out := core.Policy{}
-	for perm, v := range set {
-		out[perm] = v
-	}
-	order := core.Verdicts()
-	for perm, v := range asked {
-		if had, ok := out[perm]; !ok || slices.Index(order, v) > slices.Index(order, had) {
-			out[perm] = v
-		}
-	}
-	return out
 }

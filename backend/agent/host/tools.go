@@ -102,7 +102,8 @@ func (d *desk) execute(ctx context.Context, p wire.ToolExecuteParams) (core.Tool
 	d.mu.Unlock()
 	switch {
 	case sent:
-		return core.ToolResult{}, fault.New(fault.CommandConflict, op, errTwice)
+		// What the first one came to is not known here.
+		return core.ToolResult{}, fault.New(fault.Internal, op, errTwice)
 	case stopped:
 		return core.ToolResult{Text: "Stopped before it began.", IsError: true, Code: fault.Cancelled, Stopped: true}, nil
 	}
@@ -152,39 +153,27 @@ func (d *desk) afterPanic(ctx context.Context, p wire.ToolExecuteParams) (core.T
 	if p.Intent.Target == "" {
 		return res, nil
 	}
-	seen := d.look(context.WithoutCancel(ctx), wire.ToolProbeParams{ToolCallRef: p.ToolCallRef, Name: p.Name, Intent: p.Intent})
-	if seen.Verdict == core.VerdictAbsent {
+	seen, err := d.probe(context.WithoutCancel(ctx), wire.ToolProbeParams{ToolCallRef: p.ToolCallRef, Name: p.Name, Intent: p.Intent})
+	if err == nil && seen.Verdict == core.VerdictAbsent {
 		return res, nil
 	}
 	return core.ToolResult{}, fault.New(fault.Internal, wire.MethodToolExecute, errPanicked)
 }
 
-// probe says what became of a call of an earlier start.
+// probe says what became of a call of an earlier start. An error says that this
+// cannot be told yet.
 func (d *desk) probe(ctx context.Context, p wire.ToolProbeParams) (wire.ToolProbeResult, error) {
+	unknown := wire.ToolProbeResult{Verdict: core.VerdictUnknown}
 	if d.tools == nil {
-		return wire.ToolProbeResult{Verdict: core.VerdictUnknown}, nil
+		return unknown, nil
 	}
-	d.mu.Lock()
-	e, ok := d.calls[p.ToolCallID]
-	running := ok && e.running
-	d.mu.Unlock()
-	if running {
-		// A Runner that is gone left it, and it may yet do what it was to do.
-		return wire.ToolProbeResult{Verdict: core.VerdictUnknown}, nil
-	}
-	return d.look(ctx, p), nil
-}
-
-// look is Probe for a tool that may fail.
-func (d *desk) look(ctx context.Context, p wire.ToolProbeParams) wire.ToolProbeResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTime, errDeadline)
 	defer cancel()
 	res, err := guard(d, p.Name, func() (wire.ToolProbeResult, error) { return d.tools.Probe(ctx, p) })
-	if err != nil {
-		d.log.Warn("call not looked after", "tool", p.Name, "call", p.ToolCallID, "code", fault.CodeOf(err))
-		return wire.ToolProbeResult{Verdict: core.VerdictUnknown}
+	if errors.Is(err, errPanicked) {
+		return unknown, nil
 	}
-	return res
+	return res, err
 }
 
 // cancel tells a call to stop. One that was not sent yet will not begin.
@@ -202,7 +191,8 @@ func (d *desk) cancel(id core.ToolCallID) {
 // wait waits until no tool runs, or ctx ends.
 func (d *desk) wait(ctx context.Context) {
 	done := make(chan struct{})
-	go func() { d.wg.Wait(); close(done) }() // it ends with the last tool
+	var waiter sync.WaitGroup
+	waiter.Go(func() { d.wg.Wait(); close(done) })
 	select {
 	case <-done:
 	case <-ctx.Done():
