@@ -5,14 +5,13 @@ import { type Backend, type BackendError, decodeError, type History, type Histor
 import type { Documents, Tab } from "../document";
 import {
   closeReview,
+  coverReview,
   type Endings,
   isComposingEvent,
-  openReview,
   type ReviewEvent,
   type ReviewHunk,
   type ReviewLabels,
   type ReviewView,
-  reopenReview,
   reviewOf,
   runReviewAction,
 } from "../editor";
@@ -65,8 +64,6 @@ interface Chosen {
     | { readonly status: "loading" }
     | { readonly status: "failed"; readonly error: BackendError }
     | { readonly status: "ready"; readonly text: string; readonly endings: Endings; readonly same: boolean };
-  /** The review that was shown before; null for none. */
-  readonly covers: string | null;
 }
 
 /** The ids of history's reviews begin with this. */
@@ -141,8 +138,8 @@ export function createHistory(config: HistoryConfig): HistoryPart {
   }
 
   async function show(tab: Tab, version: HistoryVersion): Promise<void> {
-    const covers = uncover(tab);
-    const about = { id: version.id, title: t("history.version", { time: formatTime(version.atMs) }), covers };
+    uncover(tab);
+    const about = { id: version.id, title: t("history.version", { time: formatTime(version.atMs) }) };
     const loading: Chosen = { ...about, loaded: { status: "loading" } };
     set(tab, loading);
     try {
@@ -168,7 +165,7 @@ export function createHistory(config: HistoryConfig): HistoryPart {
       return;
     }
     made += 1;
-    openReview(view, {
+    coverReview(view, {
       id: `${prefix}${made}`,
       base: view.state.doc,
       changes: view.state.changes(),
@@ -180,25 +177,17 @@ export function createHistory(config: HistoryConfig): HistoryPart {
     runReviewAction(view, "previous");
   }
 
-  /** Takes history's marks off the text; gives the review that is or was there. */
-  function uncover(tab: Tab): string | null {
+  /** Takes history's marks off the text; the proposals that were there come back. */
+  function uncover(tab: Tab): void {
     const shown = reviewOf(view.state);
-    if (documents.current.peek() !== tab || shown === null) {
-      return chosen.peek().get(tab.id)?.covers ?? null;
+    if (documents.current.peek() === tab && shown?.id.startsWith(prefix)) {
+      closeReview(view, shown.id);
     }
-    if (!shown.id.startsWith(prefix)) {
-      return shown.id;
-    }
-    closeReview(view);
-    return chosen.peek().get(tab.id)?.covers ?? null;
   }
 
   function leave(tab: Tab): void {
-    const covers = uncover(tab);
+    uncover(tab);
     set(tab, null);
-    if (covers !== null && documents.current.peek() === tab && reviewOf(view.state) === null) {
-      reopenReview(view, covers);
-    }
   }
 
   function restore(tab: Tab): void {
@@ -289,14 +278,15 @@ export function createHistory(config: HistoryConfig): HistoryPart {
     showText: (tab, title, text, endings) => {
       layout.panelView.value = "history";
       layout.panelOpen.value = true;
-      mark(tab, { id: "", title, covers: uncover(tab) }, text, endings);
+      uncover(tab);
+      mark(tab, { id: "", title }, text, endings);
     },
     handleReview: (event) => {
       if (event.type === "changed") {
         const ours = event.review?.id.startsWith(prefix) === true;
         review.value = ours ? event.review : null;
         const tab = documents.current.peek();
-        // A proposal that arrived is shown in its place.
+        // A proposal that was asked for is shown in its place.
         if (!ours && event.review !== null && tab !== null) {
           set(tab, null);
         }

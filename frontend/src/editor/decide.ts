@@ -4,18 +4,23 @@
  */
 
 import { isolateHistory } from "@codemirror/commands";
-import type { Extension, Text, Transaction } from "@codemirror/state";
+import type { Extension, StateEffect, Text, Transaction } from "@codemirror/state";
 import { Annotation } from "@codemirror/state";
 import type { Command, ViewUpdate } from "@codemirror/view";
 import { EditorView } from "@codemirror/view";
-import type { Edit } from "../text";
+import type { ChangedRange, Edit } from "../text";
+import { isTouched } from "../text";
 import { versionOf } from "./base";
 import { isComposing } from "./composition";
-import type { Decision, HunkView, Outcome, ReviewRequest, ReviewView } from "./review";
-import { decideHunks, isOpen, makeCurrent, reviewOf, shownReview, tellReview, tickHunk } from "./review";
+import type { Decided } from "./review";
+import { decideHunks, keptReview, makeCurrent, reviewOf, tellReview, tickHunk } from "./review";
+import type { HunkView, Outcome, ReviewRequest, ReviewView } from "./standing";
+import { isOpen } from "./standing";
 
 /** What an accept action found identical, on the transaction that made it. */
 interface Receipt {
+  /** The id of the first review that hunks were accepted of. */
+  readonly id: string;
   readonly accepted: number;
   readonly identicalUnits: number;
   readonly identicalBytes: number;
@@ -38,14 +43,31 @@ export const acceptHunk: Command = (view) => onCurrent(view, (review, hunk) => a
 /** Rejects the current hunk and goes to the next. The text stays as it is. */
 export const rejectHunk: Command = (view) => onCurrent(view, (review, hunk) => reject(view, review, [hunk]));
 
-/** Accepts all ticked hunks that are not stale, in one transaction. */
+/**
+ * Accepts all ticked hunks that are not stale, in one transaction. Where two
+ * proposals change the same words the first one of them is taken, and the other
+ * is stale then.
+ */
 export const acceptTicked: Command = (view) => {
   const review = idle(view);
   if (review === null) return false;
   const hunks = review.hunks.filter((hunk) => isOpen(hunk) && hunk.ticked && hunk.status !== "stale");
-  if (hunks.length > 0) accept(view, review, hunks);
+  if (hunks.length > 0) accept(view, review, apart(hunks));
   return true;
 };
+
+/** Hunks without those that change what one before them changes. */
+function apart(hunks: readonly HunkView[]): readonly HunkView[] {
+  const taken: HunkView[] = [];
+  let ranges: readonly ChangedRange[] = [];
+  for (const hunk of hunks) {
+    if (hunk.edits.some((edit) => isTouched(edit, ranges))) continue;
+    taken.push(hunk);
+    const own = hunk.edits.map(({ from, to }) => ({ fromA: from, toA: to, fromB: from, toB: to }));
+    ranges = [...ranges, ...own].sort((a, b) => a.fromA - b.fromA || a.toA - b.toA);
+  }
+  return taken;
+}
 
 /** Rejects all hunks that are still open. */
 export const rejectAll: Command = (view) => {
@@ -76,9 +98,14 @@ export function goToHunk(view: EditorView, hunk: string): void {
 /** Asks the owner for something the editor cannot do; false when the owner does not do it. */
 export function request(view: EditorView, what: ReviewRequest): boolean {
   const review = idle(view);
-  if (review === null || shownReview(view.state)?.requests?.includes(what) !== true) return false;
-  tellReview(view, { type: "requested", id: review.id, hunk: review.current, request: what });
+  const id = review?.hunks.find((hunk) => hunk.id === review.current)?.review ?? review?.id;
+  if (review === null || id === undefined || !canDo(view, id, what)) return false;
+  tellReview(view, { type: "requested", id, hunk: review.current, request: what });
   return true;
+}
+
+function canDo(view: EditorView, id: string, what: ReviewRequest): boolean {
+  return keptReview(view.state, id)?.requests?.includes(what) === true;
 }
 
 /** Tells the listeners what transactions did to reviews; undo and redo count as well. */
@@ -88,7 +115,7 @@ export function reviewEvents(): Extension {
     const before = reviewOf(update.startState);
     const after = reviewOf(update.state);
     if (before !== after) tellReview(update.view, { type: "changed", review: after });
-    if (after?.finished === true && before?.id === after.id && !before.finished) {
+    if (after?.finished === true && before?.finished === false && isSame(before, after)) {
       const count = (outcome: Outcome): number =>
         after.hunks.filter((hunk) => hunk.status === outcome).length;
       const { id } = after;
@@ -102,6 +129,11 @@ export function reviewEvents(): Extension {
   });
 }
 
+/** Whether one view follows the other, and is not of something else. */
+function isSame(before: ReviewView, after: ReviewView): boolean {
+  return after.ids.some((id) => before.ids.includes(id));
+}
+
 function tellDecisions({ view }: ViewUpdate, tr: Transaction): void {
   for (const effect of tr.effects) {
     if (!effect.is(decideHunks)) continue;
@@ -111,9 +143,9 @@ function tellDecisions({ view }: ViewUpdate, tr: Transaction): void {
     const taken = decisions.flatMap(({ hunk, to }) => (to === "open" ? [{ id: hunk, outcome: to }] : []));
     if (made.length > 0) tellReview(view, { type: "decided", id, decisions: made, version });
     if (taken.length > 0) tellReview(view, { type: "reopened", id, decisions: taken, version });
-    const what = tr.annotation(receipt);
-    if (what !== undefined) tellReview(view, { type: "receipt", id, ...what });
   }
+  const what = tr.annotation(receipt);
+  if (what !== undefined) tellReview(view, { type: "receipt", ...what });
 }
 
 /** The review that is shown, unless an input method is at work. */
@@ -141,7 +173,7 @@ function step(view: EditorView, by: 1 | -1): boolean {
 
 /** Makes a hunk current without moving it on the screen when it can be seen. */
 function go(view: EditorView, hunk: HunkView): void {
-  const words = shownReview(view.state)?.labels.position(hunk) ?? "";
+  const words = keptReview(view.state, hunk.review)?.labels.position(hunk) ?? "";
   const stay = keepInPlace(view, hunk.from);
   view.dispatch({
     effects: [
@@ -156,7 +188,7 @@ function go(view: EditorView, hunk: HunkView): void {
 
 function reject(view: EditorView, review: ReviewView, hunks: readonly HunkView[]): void {
   const tr = view.state.update({
-    effects: decideHunks.of({ id: review.id, decisions: decisionsOf(hunks, "rejected") }),
+    effects: deciding(hunks, "rejected"),
     annotations: isolateHistory.of("full"),
     userEvent: "review.reject",
   });
@@ -167,22 +199,19 @@ type Refusal = "stale" | "fidelity" | "cut_off";
 
 function accept(view: EditorView, review: ReviewView, hunks: readonly HunkView[]): void {
   if (view.state.readOnly) return;
-  const tr = acceptTransaction(view, review, hunks);
+  const tr = acceptTransaction(view, hunks);
   if (typeof tr !== "string") {
     decide(view, review, hunks, tr);
     return;
   }
-  tellReview(view, { type: "refused", id: review.id, hunks: hunks.map((hunk) => hunk.id), reason: tr });
+  const id = hunks[0]?.review ?? review.id;
+  tellReview(view, { type: "refused", id, hunks: hunks.map((hunk) => hunk.id), reason: tr });
 }
 
 /** The transaction that accepts hunks, or why there is none. */
-function acceptTransaction(
-  view: EditorView,
-  review: ReviewView,
-  hunks: readonly HunkView[],
-): Transaction | Refusal {
+function acceptTransaction(view: EditorView, hunks: readonly HunkView[]): Transaction | Refusal {
   if (hunks.some((hunk) => hunk.status === "stale")) return "stale";
-  if (review.cutOff && hunks.some((hunk) => !hunk.ticked)) return "cut_off";
+  if (hunks.some((hunk) => hunk.cutOff && !hunk.ticked)) return "cut_off";
   // A stable sort: the order of hunks stands for insertions at one place.
   const changes = hunks.flatMap((hunk) => hunk.edits).sort((a, b) => a.from - b.from || a.to - b.to);
   const kept = keptParts(view.state.doc, changes);
@@ -190,10 +219,11 @@ function acceptTransaction(
   // and nothing else than what was checked is dispatched.
   const tr = view.state.update({
     changes,
-    effects: decideHunks.of({ id: review.id, decisions: decisionsOf(hunks, "accepted") }),
+    effects: deciding(hunks, "accepted"),
     annotations: [
       isolateHistory.of("full"),
       receipt.of({
+        id: hunks[0]?.review ?? "",
         accepted: hunks.length,
         identicalUnits: kept.reduce((sum, part) => sum + part.length, 0),
         identicalBytes: kept.reduce((sum, part) => sum + byteLength(part), 0),
@@ -205,8 +235,13 @@ function acceptTransaction(
   return faithful ? tr : "fidelity";
 }
 
-function decisionsOf(hunks: readonly HunkView[], to: Outcome): readonly Decision[] {
-  return hunks.map((hunk) => ({ hunk: hunk.id, from: "open", to }));
+/** The effects that decide open hunks, one for each of their reviews. */
+function deciding(hunks: readonly HunkView[], to: Outcome): StateEffect<Decided>[] {
+  const ids = [...new Set(hunks.map((hunk) => hunk.review))];
+  return ids.map((id) => {
+    const own = hunks.filter((hunk) => hunk.review === id);
+    return decideHunks.of({ id, decisions: own.map((hunk) => ({ hunk: hunk.id, from: "open", to })) });
+  });
 }
 
 /** Dispatches a decision; the next hunk stays where it is on the screen, or comes into sight. */
@@ -217,7 +252,7 @@ function decide(view: EditorView, review: ReviewView, hunks: readonly HunkView[]
   const stay = next === undefined ? null : keepInPlace(view, next.from);
   view.dispatch(tr);
   const now = reviewOf(view.state);
-  const found = now?.id === review.id ? now.hunks.find((hunk) => hunk.id === now.current) : undefined;
+  const found = now && isSame(review, now) ? now.hunks.find((hunk) => hunk.id === now.current) : undefined;
   if (found === undefined) return;
   if (stay !== null) stay(found.from);
   else view.dispatch({ effects: EditorView.scrollIntoView(found.from, { y: "nearest", yMargin: 64 }) });
@@ -252,8 +287,8 @@ function byteLength(text: Text): number {
 
 /** Whether the words about to be deleted are those of the proposal. */
 function deletesWhatWasProposed(view: EditorView, hunks: readonly HunkView[]): boolean {
-  const review = shownReview(view.state);
   return hunks.every((hunk) => {
+    const review = keptReview(view.state, hunk.review);
     const proposed = review?.hunks.find((h) => h.id === hunk.id)?.edits ?? [];
     return (
       proposed.length === hunk.edits.length &&

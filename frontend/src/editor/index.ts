@@ -1,4 +1,17 @@
-export { baseChanges, baseOf, dropBase, startBase, versionOf } from "./base";
+export {
+  type Base,
+  baseAt,
+  baseChanges,
+  baseOf,
+  dropBase,
+  forgetBase,
+  keepBase,
+  keepVersions,
+  releaseVersions,
+  startBase,
+  versionOf,
+  versionsKept,
+} from "./base";
 export { boxRange, hideBox, moveBox, showBox } from "./box";
 export { changedRanges, editsOf } from "./changes";
 export type { CompositionWatch } from "./composition";
@@ -31,14 +44,24 @@ export { type PlannedEdit, plannedEdits, showPlanned } from "./planned";
 export type { Segment } from "./preview";
 export { previewSegments } from "./preview";
 export { dispatchInPlace, replacement, replaceText } from "./replace";
+export type { ReviewEvent } from "./review";
+export {
+  closeReview,
+  closingReview,
+  coverReview,
+  makeCurrent,
+  openingReview,
+  openReview,
+  proposalsOf,
+  reviewOf,
+} from "./review";
 export type {
   HunkPlace,
   HunkView,
-  ReviewEvent,
   ReviewHunk,
   ReviewInput,
   ReviewLabels,
   ReviewView,
-} from "./review";
-export { closeReview, openReview, reopenReview, reviewOf } from "./review";
+} from "./standing";
+export { isOpen } from "./standing";
 export { focusToolbar } from "./toolbar";

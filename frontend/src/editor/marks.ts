@@ -10,8 +10,10 @@ import { icon } from "./icon";
 import { appendVisibly } from "./invisible";
 import type { Platform } from "./keys";
 import { reviewKeymap } from "./keys";
-import type { HunkView, ReviewEvent, ReviewLabels, ReviewView } from "./review";
-import { decideHunks, holdMarks, isOpen, reviewListener, reviewOf, reviewState, shownReview } from "./review";
+import type { ReviewEvent } from "./review";
+import { decideHunks, holdMarks, keptReview, reviewListener, reviewOf, reviewState } from "./review";
+import type { HunkView, ReviewLabels, ReviewView } from "./standing";
+import { isOpen } from "./standing";
 import { reviewPlatform, Toolbar } from "./toolbar";
 
 /** What a review needs to know. */
@@ -117,22 +119,23 @@ function accepted(tr: Transaction): readonly Range<Decoration>[] {
 
 function draw(state: EditorState, also: readonly Range<Decoration>[]): DecorationSet {
   const view = reviewOf(state);
-  const shown = shownReview(state);
-  if (view === null || shown === null) return Decoration.set([...also], true);
   const out: Range<Decoration>[] = [...also];
-  const open = view.hunks.filter(isOpen);
+  const open = view?.hunks.filter(isOpen) ?? [];
+  if (view === null) return Decoration.set(out, true);
   for (const hunk of open) {
-    if (hunk.status === "stale") drawStale(hunk, view, shown.labels, out);
-    else drawHunk(state, hunk, view, shown.labels, out);
+    const labels = keptReview(state, hunk.review)?.labels;
+    if (labels === undefined) continue;
+    if (hunk.status === "stale") drawStale(hunk, view, labels, out);
+    else drawHunk(state, hunk, view, labels, out);
   }
   drawRail(state, open, view, out);
   const current = open.find((hunk) => hunk.id === view.current);
-  if (current !== undefined) {
+  const behind = current && keptReview(state, current.review);
+  if (current && behind) {
     const widget = new Toolbar({
       hunk: current,
-      cutOff: view.cutOff,
-      labels: shown.labels,
-      requests: shown.requests ?? [],
+      labels: behind.labels,
+      requests: behind.requests ?? [],
       platform: state.facet(reviewPlatform),
     });
     out.push(Decoration.widget({ widget, block: true, side: 1 }).range(state.doc.lineAt(current.to).to));
@@ -173,10 +176,10 @@ function drawHunk(
     const widget = new Insertion({
       hunk: hunk.id,
       text: edit.insert,
-      classes: isTorn(hunk, view) && last ? `${classes} is-torn` : classes,
+      classes: hunk.torn && last ? `${classes} is-torn` : classes,
       words: edit.insert === "" ? "" : labels.spoken("inserted", hunk),
       number: last ? String(hunk.number) : "",
-      sign: last ? signOf(hunk, view) : "",
+      sign: last ? signOf(hunk) : "",
       title: last && hunk.status === "moved" ? labels.moved : "",
     });
     // It stays on that side of text typed here on which it will be put in.
@@ -242,16 +245,11 @@ function classesOf(hunk: HunkView, view: ReviewView): string {
   return `${current}${locked}${moved}${stale}`;
 }
 
-/** Whether the answer broke off in this hunk. */
-function isTorn(hunk: HunkView, view: ReviewView): boolean {
-  return view.cutOff && hunk.number === hunk.total;
-}
-
 const structure: readonly string[] = ["heading_level", "marker", "table_columns", "fence"];
 
 /** The icon beside the number. */
-function signOf(hunk: HunkView, view: ReviewView): string {
-  if (isTorn(hunk, view)) return "scissors";
+function signOf(hunk: HunkView): string {
+  if (hunk.torn) return "scissors";
   if (hunk.warnings.some((warning) => !structure.includes(warning))) return "lock";
   if (hunk.warnings.length > 0) return "list-tree";
   return hunk.status === "moved" ? "corner-down-right" : "";

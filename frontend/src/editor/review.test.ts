@@ -13,14 +13,15 @@ import {
   baseOf,
   changedRanges,
   closeReview,
+  coverReview,
   dropBase,
   goToHunk,
   nextHunk,
   openReview,
   previousHunk,
+  proposalsOf,
   rejectAll,
   rejectHunk,
-  reopenReview,
   replaceText,
   reviewOf,
   setTicked,
@@ -69,12 +70,11 @@ describe("a review and a file that changed on disk", () => {
     const d = at("one two three");
     openReview(d.view, proposal(d.text(), [hunk("1", 0, 3, "1"), hunk("2", 8, 13, "3")]));
     acceptHunk(d.view);
-    openReview(d.view, { ...proposal(d.text(), [hunk("a", 2, 5, "zwei")]), id: "p2" });
-    expect(reviewOf(d.view.state)?.id).toBe("p2");
+    coverReview(d.view, { ...proposal(d.text(), [hunk("a", 2, 5, "zwei")]), id: "p2" });
+    expect(reviewOf(d.view.state)?.ids).toEqual(["p2"]);
+    expect(proposalsOf(d.view.state)?.ids).toEqual(["p1"]);
     closeReview(d.view);
-    expect(reopenReview(d.view, "p1")).toBe(true);
     expect(statuses(d)).toEqual(["accepted", "clean"]);
-    expect(reopenReview(d.view, "never")).toBe(false);
   });
 });
 
@@ -283,19 +283,21 @@ describe("one accept is one step", () => {
     expect(statuses(d)).toEqual(["clean", "clean", "clean"]);
   });
 
-  test("a review without decisions is forgotten when closed; another may be open when one is undone", () => {
+  test("a review without decisions is forgotten when closed; one that is undone is shown with the others", () => {
     const d = at(base);
     openReview(d.view, proposal(base, hunks));
     closeReview(d.view);
     openReview(d.view, proposal(base, hunks.slice(0, 1)));
     acceptHunk(d.view);
     closeReview(d.view);
-    openReview(d.view, proposal("1 two three", [hunk("1", 2, 5, "2")], { id: "p2" }));
+    openReview(d.view, proposal("1 two three", [hunk("p2/1", 2, 5, "2")], { id: "p2" }));
     undo(d.view);
-    expect(reviewOf(d.view.state)?.id).toBe("p2");
+    expect(reviewOf(d.view.state)?.ids).toEqual(["p2", "p1"]);
     expect(told(d, "reopened")).toMatchObject([{ id: "p1" }]);
-    openReview(d.view, proposal(base, hunks.slice(0, 1)));
-    expect(statuses(d)).toEqual(["clean"]);
+    expect(reviewOf(d.view.state)?.hunks.map((h) => [h.id, h.number, h.status])).toEqual([
+      ["1", 1, "clean"],
+      ["p2/1", 2, "clean"],
+    ]);
   });
 
   test("rejecting changes no text and can be undone", () => {

@@ -1,112 +1,19 @@
 /**
- * The review of proposals: which hunks stand where in the text now, and what
- * was decided. State only; what is shown is in marks.ts, what is done in
- * decide.ts. Several proposals can be kept, one of them is shown.
+ * The review of proposals: which are kept, which are shown, and what was
+ * decided. State only; how their hunks stand is worked out in standing.ts, what
+ * is shown is in marks.ts, what is done in decide.ts. Several proposals are
+ * shown together, as one list of changes in the order of the text.
  */
 
 import { invertedEffects } from "@codemirror/commands";
-import type { EditorState, Extension, Text, Transaction } from "@codemirror/state";
+import type { EditorState, Extension, Text, Transaction, TransactionSpec } from "@codemirror/state";
 import { ChangeSet, Facet, StateEffect, StateField } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
-import type { ChangedRange, Edit } from "../text";
-import { checkEdits, isTouched, mapEdit, mapPosition } from "../text";
+import { checkEdits } from "../text";
 import { changedRanges, sliceable } from "./changes";
 import { isComposing } from "./composition";
-
-/** What became of a hunk. Open means undecided, or that an undo took the decision back. */
-export type Outcome = "open" | "accepted" | "rejected";
-
-/**
- * How a hunk stands: `moved` when typing elsewhere moved it, `stale` when the
- * person changed the very text it is about. A stale one that is undone to its
- * text comes back by itself (P3).
- */
-export type HunkStatus = "clean" | "moved" | "stale" | "accepted" | "rejected";
-
-/** Where a hunk is among the others, for words about it. */
-export interface HunkPlace {
-  /** From 1. */
-  readonly number: number;
-  readonly total: number;
-  /** The kinds of things it changes (P10), as the host names them. */
-  readonly warnings: readonly string[];
-}
-
-/** What asks somebody else to act on a hunk or its proposal. */
-export type ReviewRequest = "regenerate" | "continue" | "next_version" | "previous_version" | "reject_all";
-
-/** The words of a review; the editor has none of its own. */
-export interface ReviewLabels {
-  /** "inserted, change 2 of 7, a number changes": read out before the words themselves. */
-  spoken(kind: "inserted" | "deleted" | "stale", place: HunkPlace): string;
-  /** "2 of 7" */
-  position(place: HunkPlace): string;
-  /** "A number changes: 1,240 to 1,420" */
-  reason(place: HunkPlace, deleted: string, inserted: string): string;
-  /** Name of the toolbar: "Change 2 of 7" */
-  toolbar(place: HunkPlace): string;
-  /** "You changed this text" */
-  readonly stale: string;
-  /** "Moved with your typing" */
-  readonly moved: string;
-  /** "The answer was cut off" */
-  readonly cutOff: string;
-  readonly accept: string;
-  readonly reject: string;
-  readonly previous: string;
-  readonly next: string;
-  readonly regenerate: string;
-  readonly continue: string;
-}
-
-/** A hunk of a proposal: adjacent edits of the base that are decided together. */
-export interface ReviewHunk {
-  /** Unique within the proposal. */
-  readonly id: string;
-  readonly edits: readonly Edit[];
-  readonly warnings: readonly string[];
-}
-
-/** A proposal to be reviewed. */
-export interface ReviewInput {
-  readonly id: string;
-  /** The text the hunks' edits refer to. */
-  readonly base: Text;
-  /** From `base` to the text now. */
-  readonly changes: ChangeSet;
-  readonly hunks: readonly ReviewHunk[];
-  /** The answer broke off: nothing starts ticked and there is no plain accept (P7). */
-  readonly cutOff: boolean;
-  readonly labels: ReviewLabels;
-  /** What the caller can do when asked; buttons and keys of the others are not there. */
-  readonly requests?: readonly ReviewRequest[];
-}
-
-/** A hunk as it stands now. */
-export interface HunkView extends HunkPlace {
-  readonly id: string;
-  readonly status: HunkStatus;
-  readonly ticked: boolean;
-  /** The range it covers in the text now. */
-  readonly from: number;
-  readonly to: number;
-  /** Its edits on the text now; empty unless it is clean or moved. */
-  readonly edits: readonly Edit[];
-  /** The words it takes out and puts in, as proposed. */
-  readonly deleted: string;
-  readonly inserted: string;
-}
-
-/** A review as it stands now. Equal views are one object. */
-export interface ReviewView {
-  readonly id: string;
-  readonly cutOff: boolean;
-  readonly hunks: readonly HunkView[];
-  /** The id of the current hunk; null when none is left. */
-  readonly current: string | null;
-  /** Whether every hunk is decided. */
-  readonly finished: boolean;
-}
+import type { HunkView, Outcome, Push, Review, ReviewInput, ReviewRequest, ReviewView } from "./standing";
+import { freshReview, isFinished, isOpen, look, pushedBy, sameView } from "./standing";
 
 /** What a review tells its owner. */
 export type ReviewEvent =
@@ -155,36 +62,44 @@ export function tellReview(view: EditorView, event: ReviewEvent): void {
   for (const listener of view.state.facet(reviewListener)) listener(event, view);
 }
 
-/** A review kept by the field, shown or not. */
-export interface Review extends ReviewInput {
-  /** The words of each hunk, by its id. */
-  readonly words: ReadonlyMap<string, { readonly deleted: string; readonly inserted: string }>;
-  readonly outcomes: ReadonlyMap<string, Outcome>;
-  readonly ticked: ReadonlySet<string>;
-  readonly current: string | null;
-  /** The accepts that undo can still take back, oldest first. */
-  readonly accepts: readonly Accept[];
-}
-
 /**
  * An accept, and what was known before it. Composed changes forget which of two
  * equal words a person deleted once an accept has deleted the other as well; so
  * undoing it goes back to what was known, with what else happened since.
  */
 interface Accept {
-  /** The hunks that were accepted together. */
-  readonly hunks: readonly string[];
-  readonly changes: ChangeSet;
-  readonly accepts: readonly Accept[];
+  /** The hunks that were accepted together, of all reviews. */
+  readonly hunks: string;
+  /** What was known of each review, by its id. */
+  readonly known: ReadonlyMap<string, Pick<Review, "changes" | "pushed">>;
+  /** The accept before it, as it was then; undo comes to it only after this one. */
+  readonly before: Accept | null;
   /** The text before it, and all changes from there to now. */
   readonly text: Text;
   readonly since: ChangeSet;
+  /** How many there are with those before it. */
+  readonly depth: number;
+}
+
+/** A review and where it is shown. */
+interface Kept extends Review {
+  /** It is shown in place of all others, as a difference that is no proposal. */
+  readonly over: boolean;
 }
 
 interface Reviews {
-  readonly kept: readonly Review[];
-  /** The id of the one that is shown. */
-  readonly shown: string | null;
+  readonly kept: readonly Kept[];
+  /** The ids of those that are shown together, in the order they were opened. */
+  readonly shown: readonly string[];
+  /** The id of the one that is shown in their place; null for none. */
+  readonly over: string | null;
+  /** The current hunk of each of the two. */
+  readonly current: string | null;
+  readonly currentOver: string | null;
+  /** The last accept that undo can still take back. */
+  readonly accept: Accept | null;
+  /** Those that are shown together, also while another is in their place. */
+  readonly together: ReviewView | null;
   readonly view: ReviewView | null;
 }
 
@@ -195,61 +110,56 @@ export interface Decision {
   readonly to: Outcome;
 }
 
-/** Decides hunks. Belongs to the transaction that makes their edits. */
-export const decideHunks = StateEffect.define<{
+/** What was decided on hunks of one review. */
+export interface Decided {
   readonly id: string;
   readonly decisions: readonly Decision[];
-}>();
+}
 
-const openEffect = StateEffect.define<ReviewInput>();
-const closeEffect = StateEffect.define<null>();
+/** Decides hunks of a review. Belongs to the transaction that makes their edits. */
+export const decideHunks = StateEffect.define<Decided>();
+
+const openEffect = StateEffect.define<{ readonly input: ReviewInput; readonly over: boolean }>();
+const closeEffect = StateEffect.define<readonly string[]>();
 const currentEffect = StateEffect.define<string>();
 const tickEffect = StateEffect.define<{ readonly hunk: string; readonly ticked: boolean }>();
 
 /** Says that a composition is open, so that nothing in the text is redrawn before its end (D11). */
 export const holdMarks = StateEffect.define<null>();
 
-/** How many reviews are kept that are not shown, for undo and for going back to a version. */
-const mostKept = 20;
+/** How many reviews are kept that are not shown, for undo. */
+const mostHidden = 50;
 
-/** How many accepts of a review are remembered for undo. */
+/** How many accepts are remembered for undo. */
 const mostAccepts = 50;
 
+const nothing: Reviews = {
+  kept: [],
+  shown: [],
+  over: null,
+  current: null,
+  currentOver: null,
+  accept: null,
+  together: null,
+  view: null,
+};
+
 const reviewField = StateField.define<Reviews>({
-  create: () => ({ kept: [], shown: null, view: null }),
+  create: () => nothing,
   update: (value, tr) => {
     if (!tr.docChanged && !tr.effects.some(isReviewEffect)) return value;
-    let { kept, shown } = value;
-    const before = kept;
-    if (tr.docChanged) kept = kept.map((r) => followed(r, tr.changes));
+    let next = tr.docChanged ? followed(value, tr.changes) : value;
     for (const effect of tr.effects) {
-      if (effect.is(openEffect)) {
-        const known = kept.find((r) => r.id === effect.value.id);
-        const review = known === undefined ? fresh(effect.value) : { ...known, ...labelsOf(effect.value) };
-        kept = [...kept.filter((r) => r.id !== review.id), review].slice(-mostKept - 1);
-        shown = review.id;
-      } else if (effect.is(closeEffect)) {
-        // One with decisions stays for undo to reopen.
-        kept = kept.filter((r) => r.id !== shown || [...r.outcomes.values()].some((o) => o !== "open"));
-        shown = null;
-      } else if (effect.is(decideHunks)) {
-        const { id, decisions } = effect.value;
-        kept = kept.map((r) => {
-          if (r.id !== id) return r;
-          const known = before.find((b) => b.id === id) ?? r;
-          return decided(remembered(r, known, decisions, tr), decisions);
-        });
-        const reopened = decisions.some((d) => d.to === "open") && kept.some((r) => r.id === id);
-        if (reopened && (shown === null || isFinished(kept.find((r) => r.id === shown)))) shown = id;
-      } else if (effect.is(currentEffect)) {
-        kept = kept.map((r) => (r.id === shown ? { ...r, current: effect.value } : r));
-      } else if (effect.is(tickEffect)) {
-        kept = kept.map((r) => (r.id === shown ? ticked(r, effect.value.hunk, effect.value.ticked) : r));
-      }
+      if (effect.is(openEffect)) next = opened(next, effect.value.input, effect.value.over);
+      else if (effect.is(closeEffect)) next = closed(next, effect.value);
+      else if (effect.is(currentEffect))
+        next =
+          next.over === null ? { ...next, current: effect.value } : { ...next, currentOver: effect.value };
+      else if (effect.is(tickEffect)) next = ticked(next, effect.value.hunk, effect.value.ticked);
     }
-    const review = kept.find((r) => r.id === shown);
-    const view = review === undefined ? null : look(review, tr.newDoc);
-    return { kept, shown, view: sameView(value.view, view) ? value.view : view };
+    const all = tr.effects.flatMap((effect) => (effect.is(decideHunks) ? [effect.value] : []));
+    if (all.length > 0) next = decided(remembered(next, value, all, tr), all);
+    return looked(value, next, tr.newDoc);
   },
 });
 
@@ -273,63 +183,80 @@ export function reviewState(): Extension {
 }
 
 /**
- * Shows a proposal for review, in place of the one shown. One that is still
- * kept goes on with its decisions. Throws a RangeError when base and changes do
- * not lead to the text of the editor, or an edit does not fit the base.
+ * The transaction that shows a proposal for review, together with those that
+ * are shown; ones that are decided leave. One that is still kept goes on with
+ * its decisions. Throws a RangeError when base and changes do not lead to the
+ * text of the state, or an edit does not fit the base.
  */
+export function openingReview(state: EditorState, input: ReviewInput): TransactionSpec {
+  return opening(state, input, false);
+}
+
+/** Makes the transaction of `openingReview` in a view. */
 export function openReview(view: EditorView, input: ReviewInput): void {
+  show(view, opening(view.state, input, false));
+}
+
+/** Shows a difference in place of all proposals, which come back when it is closed. Throws as `openingReview`. */
+export function coverReview(view: EditorView, input: ReviewInput): void {
+  show(view, opening(view.state, input, true));
+}
+
+function opening(state: EditorState, input: ReviewInput, over: boolean): TransactionSpec {
   const { base, changes } = input;
-  if (changes.length !== base.length || !changes.apply(base).eq(view.state.doc)) {
+  if (changes.length !== base.length || !changes.apply(base).eq(state.doc)) {
     throw new RangeError("the base and its changes do not lead to the text");
   }
   for (const hunk of input.hunks) {
     const problem = checkEdits(hunk.edits, sliceable(base));
     if (problem !== null) throw new RangeError(`hunk ${hunk.id} does not fit its base: ${problem}`);
   }
-  const hold = isComposing(view) ? [holdMarks.of(null)] : [];
-  view.dispatch({ effects: [openEffect.of(input), ...hold] });
-}
-
-/** Takes the marks away. Decisions that were made can still be undone, which shows the review again. */
-export function closeReview(view: EditorView): void {
-  const hold = isComposing(view) ? [holdMarks.of(null)] : [];
-  if (reviewOf(view.state) !== null) view.dispatch({ effects: [closeEffect.of(null), ...hold] });
+  return { effects: openEffect.of({ input, over }) };
 }
 
 /**
- * Shows a review again that another one was shown in place of, with its
- * decisions. False when it is not kept.
+ * Takes the marks of a review away, or of all that are shown. Decisions that
+ * were made can still be undone, which shows the review again.
  */
-export function reopenReview(view: EditorView, id: string): boolean {
-  const kept = view.state.field(reviewField, false)?.kept.find((r) => r.id === id);
-  if (kept === undefined) return false;
-  const hold = isComposing(view) ? [holdMarks.of(null)] : [];
-  view.dispatch({ effects: [openEffect.of(kept), ...hold] });
-  return true;
+export function closeReview(view: EditorView, id?: string): void {
+  const spec = closingReview(view.state, id);
+  if (spec !== null) show(view, spec);
 }
 
-/** The review that is shown; null when there is none. */
+/** The transaction of `closeReview`; null when nothing of it is shown. */
+export function closingReview(state: EditorState, id?: string): TransactionSpec | null {
+  const { over, shown } = state.field(reviewField, false) ?? nothing;
+  const all = over === null ? shown : [over];
+  const closing = id === undefined ? all : [over ?? "", ...shown].filter((one) => one === id);
+  return closing.length === 0 ? null : { effects: closeEffect.of(closing) };
+}
+
+/** Dispatches what changes the marks; nothing in the text is redrawn while an input method is at work. */
+function show(view: EditorView, spec: TransactionSpec): void {
+  view.dispatch(spec, ...(isComposing(view) ? [{ effects: holdMarks.of(null) }] : []));
+}
+
+/** The review that is shown, of one proposal or of several together; null when there is none. */
 export function reviewOf(state: EditorState): ReviewView | null {
   return state.field(reviewField, false)?.view ?? null;
 }
 
-/** The input and decisions behind the review that is shown. */
-export function shownReview(state: EditorState): Review | null {
-  const value = state.field(reviewField, false);
-  return value?.kept.find((r) => r.id === value.shown) ?? null;
+/** The review of the proposals, also while something else is shown in their place; null when there is none. */
+export function proposalsOf(state: EditorState): ReviewView | null {
+  return state.field(reviewField, false)?.together ?? null;
 }
 
-/** Whether the hunk waits for a decision. */
-export function isOpen(hunk: HunkView): boolean {
-  return hunk.status !== "accepted" && hunk.status !== "rejected";
+/** The input and decisions behind a review, shown or not; null when it is not kept. */
+export function keptReview(state: EditorState, id: string): Review | null {
+  return state.field(reviewField, false)?.kept.find((r) => r.id === id) ?? null;
 }
 
-/** The effect that makes a hunk of the shown review current. */
+/** The effect that makes a hunk of what is shown current. */
 export function makeCurrent(hunk: string): StateEffect<unknown> {
   return currentEffect.of(hunk);
 }
 
-/** The effect that ticks or unticks a hunk of the shown review. */
+/** The effect that ticks or unticks a hunk of what is shown. */
 export function tickHunk(hunk: string, ticked: boolean): StateEffect<unknown> {
   return tickEffect.of({ hunk, ticked });
 }
@@ -344,204 +271,208 @@ function isReviewEffect(effect: StateEffect<unknown>): boolean {
   );
 }
 
-function fresh(input: ReviewInput): Review {
-  const ticked = input.hunks.filter((hunk) => !input.cutOff && hunk.warnings.length === 0);
+/** The reviews after the text has changed. */
+function followed(value: Reviews, changes: ChangeSet): Reviews {
+  const compose = composer(changes);
   return {
-    ...input,
-    words: new Map(input.hunks.map((hunk) => [hunk.id, wordsIn(input.base, hunk)])),
-    outcomes: new Map(input.hunks.map((hunk) => [hunk.id, "open"])),
-    ticked: new Set(ticked.map((hunk) => hunk.id)),
-    current: input.hunks[0]?.id ?? null,
-    accepts: [],
+    ...value,
+    kept: value.kept.map((r) => ({ ...r, changes: compose(r.changes) })),
+    accept: value.accept && { ...value.accept, since: value.accept.since.compose(changes) },
   };
 }
 
-/** A review after the text has changed. */
-function followed(review: Review, changes: ChangeSet): Review {
-  return {
-    ...review,
-    changes: review.changes.compose(changes),
-    accepts: review.accepts.map((accept) => ({ ...accept, since: accept.since.compose(changes) })),
+/** Composes with `changes`; what is one before is one after, so that reviews of one base share it. */
+function composer(changes: ChangeSet): (before: ChangeSet) => ChangeSet {
+  const known = new Map<ChangeSet, ChangeSet>();
+  return (before) => {
+    const after = known.get(before) ?? before.compose(changes);
+    known.set(before, after);
+    return after;
   };
 }
 
-/** Keeps what was known before an accept, or goes back to it when the accept is undone. */
-function remembered(review: Review, before: Review, decisions: readonly Decision[], tr: Transaction): Review {
-  const hunks = decisions.map((decision) => decision.hunk);
-  if (decisions.some((decision) => decision.to === "accepted")) {
-    const { changes, accepts } = before;
-    const accept: Accept = { hunks, changes, accepts, text: tr.startState.doc, since: tr.changes };
-    return { ...review, accepts: [...review.accepts, accept].slice(-mostAccepts) };
+function opened(value: Reviews, input: ReviewInput, over: boolean): Reviews {
+  const { labels, requests } = input;
+  const known = value.kept.find((r) => r.id === input.id);
+  // One that is made for a text others are for knows at least what they know.
+  const twin = value.kept.find((r) => r.base === input.base);
+  const review: Kept =
+    known === undefined
+      ? { ...freshReview(twin === undefined ? input : { ...input, changes: twin.changes }), over }
+      : { ...known, labels, ...(requests && { requests }) };
+  const kept = [...value.kept.filter((r) => r.id !== review.id), review];
+  if (over) return { ...value, kept, over: review.id, currentOver: review.hunks[0]?.id ?? null };
+  const shown = value.shown.filter((id) => id !== review.id && !isDone(value.kept, id));
+  return { ...value, kept, shown: [...shown, review.id] };
+}
+
+function closed(value: Reviews, ids: readonly string[]): Reviews {
+  const over = value.over !== null && ids.includes(value.over) ? null : value.over;
+  const shown = value.shown.filter((id) => !ids.includes(id));
+  const isVisible = (id: string): boolean => id === over || shown.includes(id);
+  // One with decisions stays for undo to reopen.
+  const hidden = value.kept.filter((r) => !isVisible(r.id) && [...r.outcomes.values()].some(isDecided));
+  const kept = value.kept.filter((r) => isVisible(r.id) || hidden.slice(-mostHidden).includes(r));
+  return { ...value, kept, over, shown };
+}
+
+function isDecided(outcome: Outcome): boolean {
+  return outcome !== "open";
+}
+
+/** Whether nothing of a review waits for a decision. */
+function isDone(kept: readonly Kept[], id: string): boolean {
+  const review = kept.find((r) => r.id === id);
+  return review === undefined || isFinished(review);
+}
+
+function ticked(value: Reviews, hunk: string, on: boolean): Reviews {
+  const visible = value.over === null ? value.shown : [value.over];
+  const kept = value.kept.map((r) => {
+    if (!visible.includes(r.id) || !r.outcomes.has(hunk)) return r;
+    const next = new Set(r.ticked);
+    if (on) next.add(hunk);
+    else next.delete(hunk);
+    return { ...r, ticked: next };
+  });
+  return { ...value, kept };
+}
+
+/**
+ * Keeps what was known before an accept, or goes back to it when the accept is
+ * undone. `next` has followed the transaction, `before` has not.
+ */
+function remembered(next: Reviews, before: Reviews, all: readonly Decided[], tr: Transaction): Reviews {
+  const hunks = all.flatMap(({ id, decisions }) => decisions.map(({ hunk }) => `${id} ${hunk}`)).join("\n");
+  const push = (r: Kept, index: number): Kept => ({ ...r, pushed: pushed(r, index, before, all, tr) });
+  if (all.some(({ decisions }) => decisions.some(({ to }) => to === "accepted"))) {
+    const accept: Accept = {
+      hunks,
+      known: new Map(before.kept.map(({ id, changes, pushed }) => [id, { changes, pushed }])),
+      before: before.accept,
+      text: tr.startState.doc,
+      since: tr.changes,
+      depth: (before.accept?.depth ?? 0) + 1,
+    };
+    return {
+      ...next,
+      kept: next.kept.map(push),
+      accept: accept.depth > mostAccepts ? cut(accept, mostAccepts) : accept,
+    };
   }
-  const undone = [...review.accepts].reverse().find((accept) => sameIds(accept.hunks, hunks));
-  if (undone === undefined) return review;
+  if (!tr.docChanged) return next;
+  const undone = next.accept;
+  if (undone?.hunks !== hunks) return { ...next, kept: next.kept.map(push) };
   const ranges = changedRanges(undone.text, tr.newDoc, undone.since);
   const rest = ChangeSet.of(
     ranges.map((r) => ({ from: r.fromA, to: r.toA, insert: tr.newDoc.slice(r.fromB, r.toB) })),
     undone.text.length,
   );
-  return followed({ ...review, changes: undone.changes, accepts: undone.accepts }, rest);
-}
-
-function sameIds(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((id, i) => id === b[i]);
-}
-
-function wordsIn(base: Text, hunk: ReviewHunk): { readonly deleted: string; readonly inserted: string } {
+  const compose = composer(rest);
   return {
-    deleted: hunk.edits.map((edit) => base.sliceString(edit.from, edit.to)).join(" "),
-    inserted: hunk.edits.map((edit) => edit.insert).join(" "),
+    ...next,
+    kept: next.kept.map((r, index) => {
+      const known = undone.known.get(r.id);
+      if (known === undefined) return push(r, index);
+      return { ...r, changes: compose(known.changes), pushed: known.pushed };
+    }),
+    accept: undone.before && { ...undone.before, since: undone.before.since.compose(rest) },
   };
 }
 
-/** What a proposal that is opened again brings anew. */
-function labelsOf({ labels, requests }: ReviewInput): Partial<Review> {
-  return requests === undefined ? { labels } : { labels, requests };
+/** The last accepts, so many of them. */
+function cut(accept: Accept, most: number): Accept {
+  const before = accept.before === null || most <= 1 ? null : cut(accept.before, most - 1);
+  return { ...accept, before, depth: Math.min(accept.depth, most) };
 }
 
-function decided(review: Review, decisions: readonly Decision[]): Review {
+/** What an accept, or the undo of one, does to the edits of a review when hunks of others are part of it. */
+function pushed(
+  after: Kept,
+  index: number,
+  before: Reviews,
+  all: readonly Decided[],
+  tr: Transaction,
+): ReadonlyMap<number, Push> {
+  const known = before.kept.find((r) => r.id === after.id);
+  if (known === undefined || all.every(({ id }) => id === after.id)) return after.pushed;
+  const later = new Set(before.kept.slice(index + 1).map((r) => r.id));
+  const accepted = (before.view?.hunks ?? []).filter(({ id, review }) =>
+    all.some((one) => one.id === review && one.decisions.some(({ hunk }) => hunk === id)),
+  );
+  const places = accepted
+    .filter(({ review }) => later.has(review))
+    .flatMap(({ edits }) => edits.flatMap((edit) => (edit.from === edit.to ? [edit.from] : [])));
+  const own = all.find(({ id }) => id === after.id);
+  return pushedBy(
+    known,
+    tr.startState.doc,
+    own === undefined ? after : withOutcomes(after, own.decisions),
+    tr.newDoc,
+    new Set(places),
+  );
+}
+
+/** The reviews after hunks were decided. What is opened again is shown again. */
+function decided(value: Reviews, all: readonly Decided[]): Reviews {
+  let { shown, over, current, currentOver } = value;
+  const kept = value.kept.map((r) => {
+    const own = all.find(({ id }) => id === r.id);
+    return own === undefined ? r : { ...withOutcomes(r, own.decisions), over: r.over };
+  });
+  for (const { id, decisions } of all) {
+    const review = kept.find((r) => r.id === id);
+    const reopened = decisions.find(({ to }) => to === "open")?.hunk;
+    if (review === undefined || reopened === undefined) continue;
+    if (!review.over) {
+      shown = shown.includes(id) ? shown : [...shown, id];
+      current = reopened;
+    } else if (over === id || shown.every((other) => isDone(kept, other))) {
+      over = id;
+      currentOver = reopened;
+    }
+  }
+  return { ...value, kept, shown, over, current, currentOver };
+}
+
+function withOutcomes(review: Review, decisions: readonly Decision[]): Review {
   const outcomes = new Map(review.outcomes);
   for (const { hunk, to } of decisions) if (outcomes.has(hunk)) outcomes.set(hunk, to);
-  const reopened = decisions.find((d) => d.to === "open")?.hunk;
-  const current = reopened ?? openFrom(review, outcomes);
-  return { ...review, outcomes, current };
+  return { ...review, outcomes };
+}
+
+/** Looks at what is shown, and goes on to the next open hunk where the current one is decided. */
+function looked(before: Reviews, value: Reviews, now: Text): Reviews {
+  const { kept, shown, over } = value;
+  const shownReviews = shown.flatMap((id) => kept.find((r) => r.id === id) ?? []);
+  const together = settled(before.together, look(shownReviews, value.current, now));
+  const cover = look(
+    kept.filter((r) => r.id === over),
+    value.currentOver,
+    now,
+  );
+  const view = cover === null ? together : settled(before.view, cover);
+  return {
+    ...value,
+    current: together?.current ?? null,
+    currentOver: cover === null ? null : (view?.current ?? null),
+    together,
+    view,
+  };
+}
+
+/** The view with a current hunk that is open; the one before where both are equal. */
+function settled(before: ReviewView | null, view: ReviewView | null): ReviewView | null {
+  const next = view && { ...view, current: openFrom(view) };
+  return sameView(before, next) ? before : next;
 }
 
 /** The current hunk while it is open, else the next open one behind it, else the first. */
-function openFrom(review: Review, outcomes: ReadonlyMap<string, Outcome>): string | null {
-  const at = review.hunks.findIndex((hunk) => hunk.id === review.current);
-  const behind = [...review.hunks.slice(Math.max(at, 0)), ...review.hunks.slice(0, Math.max(at, 0))];
-  return behind.find((hunk) => outcomes.get(hunk.id) === "open")?.id ?? null;
-}
-
-function ticked(review: Review, hunk: string, on: boolean): Review {
-  const next = new Set(review.ticked);
-  if (on) next.add(hunk);
-  else next.delete(hunk);
-  return { ...review, ticked: next };
-}
-
-function isFinished(review: Review | undefined): boolean {
-  return review === undefined || [...review.outcomes.values()].every((outcome) => outcome !== "open");
-}
-
-/** How a review stands in the text now. */
-function look(review: Review, now: Text): ReviewView {
-  const ranges = changedRanges(review.base, now, review.changes);
-  const accepted = acceptedEdits(review);
-  let order = 0;
-  const hunks = review.hunks.map((hunk, index) => {
-    const edits = hunk.edits.map((edit) => ({ edit, order: order++ }));
-    return lookAt(review, hunk, edits, index, ranges, accepted);
-  });
-  return {
-    id: review.id,
-    cutOff: review.cutOff,
-    hunks,
-    current: review.current,
-    finished: isFinished(review),
-  };
-}
-
-/** An edit and its place among all edits of its proposal. */
-interface PlacedEdit {
-  readonly edit: Edit;
-  readonly order: number;
-}
-
-function acceptedEdits(review: Review): readonly PlacedEdit[] {
-  const all = review.hunks.flatMap((hunk) => hunk.edits.map((edit) => ({ edit, hunk: hunk.id })));
-  return all.flatMap(({ edit, hunk }, order) =>
-    review.outcomes.get(hunk) === "accepted" ? [{ edit, order }] : [],
+function openFrom({ hunks, current }: ReviewView): string | null {
+  const at = Math.max(
+    0,
+    hunks.findIndex((hunk) => hunk.id === current),
   );
-}
-
-function lookAt(
-  review: Review,
-  hunk: ReviewHunk,
-  placed: readonly PlacedEdit[],
-  index: number,
-  ranges: readonly ChangedRange[],
-  accepted: readonly PlacedEdit[],
-): HunkView {
-  const outcome = review.outcomes.get(hunk.id) ?? "open";
-  const first = hunk.edits[0]?.from ?? 0;
-  const last = hunk.edits.at(-1)?.to ?? 0;
-  const about = {
-    id: hunk.id,
-    number: index + 1,
-    total: review.hunks.length,
-    warnings: hunk.warnings,
-    ticked: review.ticked.has(hunk.id),
-    ...(review.words.get(hunk.id) ?? { deleted: "", inserted: "" }),
-  };
-  if (outcome === "accepted") {
-    const range = { from: mapPosition(ranges, first, -1), to: mapPosition(ranges, last, 1) };
-    return { ...about, ...range, status: outcome, edits: [] };
-  }
-  const range = { from: outerPosition(ranges, first, -1), to: outerPosition(ranges, last, 1) };
-  if (outcome === "rejected") return { ...about, ...range, status: outcome, edits: [] };
-  if (hunk.edits.some((edit) => isTouched(edit, ranges)))
-    return { ...about, ...range, status: "stale", edits: [] };
-  const edits = placed.map((one) => mapEdit(one.edit, ranges, insertionSide(one, accepted)));
-  const moved = placed.some((one, i) => edits[i]?.from !== expected(one, accepted));
-  return {
-    ...about,
-    status: moved ? "moved" : "clean",
-    edits,
-    from: edits[0]?.from ?? 0,
-    to: edits.at(-1)?.to ?? 0,
-  };
-}
-
-/** An end of a range that may have been touched: outside of a change that covers it, tight elsewhere. */
-function outerPosition(ranges: readonly ChangedRange[], position: number, side: -1 | 1): number {
-  const covered = ranges.some((range) => range.fromA < position && position < range.toA);
-  return mapPosition(ranges, position, covered === (side === -1) ? -1 : 1);
-}
-
-/**
- * Where an edit would start if nothing but accepts had changed the text: being
- * moved by those is no news to the person.
- */
-function expected({ edit, order }: PlacedEdit, accepted: readonly PlacedEdit[]): number {
-  let at = edit.from;
-  for (const { edit: other, order: place } of accepted) {
-    if (place < order) at += other.insert.length - (other.to - other.from);
-  }
-  return at;
-}
-
-/**
- * A pure insertion lands behind what was inserted at its place, unless that is
- * an accepted edit which stands behind it in the proposal.
- */
-function insertionSide({ edit, order }: PlacedEdit, accepted: readonly PlacedEdit[]): -1 | 1 {
-  const behind = accepted.some(
-    ({ edit: other, order: place }) => place > order && other.from === edit.from && other.to === edit.from,
-  );
-  return behind ? -1 : 1;
-}
-
-function sameView(a: ReviewView | null, b: ReviewView | null): boolean {
-  if (a === null || b === null) return a === b;
-  return (
-    a.id === b.id &&
-    a.current === b.current &&
-    a.finished === b.finished &&
-    a.hunks.length === b.hunks.length &&
-    a.hunks.every((hunk, i) => sameHunk(hunk, b.hunks[i]))
-  );
-}
-
-function sameHunk(a: HunkView, b: HunkView | undefined): boolean {
-  return (
-    b !== undefined &&
-    a.id === b.id &&
-    a.status === b.status &&
-    a.ticked === b.ticked &&
-    a.from === b.from &&
-    a.to === b.to &&
-    a.edits.every((edit, i) => edit.from === b.edits[i]?.from && edit.to === b.edits[i]?.to)
-  );
+  const behind: readonly HunkView[] = [...hunks.slice(at), ...hunks.slice(0, at)];
+  return behind.find(isOpen)?.id ?? null;
 }

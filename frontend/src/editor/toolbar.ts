@@ -8,7 +8,7 @@ import { request } from "./decide";
 import { icon } from "./icon";
 import type { Platform, ReviewAction } from "./keys";
 import { keyFor, reviewListAction, runReviewAction } from "./keys";
-import type { HunkView, ReviewLabels, ReviewRequest } from "./review";
+import type { HunkView, ReviewLabels, ReviewRequest } from "./standing";
 
 /** The platform whose keys the toolbar shows. */
 export const reviewPlatform = Facet.define<Platform, Platform>({ combine: (values) => values[0] ?? "linux" });
@@ -16,7 +16,6 @@ export const reviewPlatform = Facet.define<Platform, Platform>({ combine: (value
 /** What the toolbar shows; two with the same contents are one. */
 export interface ToolbarContents {
   readonly hunk: HunkView;
-  readonly cutOff: boolean;
   readonly labels: ReviewLabels;
   readonly requests: readonly ReviewRequest[];
   readonly platform: Platform;
@@ -40,6 +39,7 @@ export class Toolbar extends WidgetType {
       kind(a) === kind(b) &&
       a.hunk.ticked === b.hunk.ticked &&
       a.labels === b.labels &&
+      a.requests === b.requests &&
       a.platform === b.platform
     );
   }
@@ -71,9 +71,9 @@ export class Toolbar extends WidgetType {
 
 type Kind = "plain" | "locked" | "stale" | "cut_off";
 
-function kind({ hunk, cutOff }: ToolbarContents): Kind {
+function kind({ hunk }: ToolbarContents): Kind {
   if (hunk.status === "stale") return "stale";
-  if (cutOff && !hunk.ticked) return "cut_off";
+  if (hunk.cutOff && !hunk.ticked) return "cut_off";
   return hunk.warnings.length > 0 ? "locked" : "plain";
 }
 
