@@ -40,6 +40,9 @@ func (m *Merged) Take(p core.Preview) {
 	m.first, m.taken = p, true
 }
 
+// Newest returns the last preview taken, without its text.
+func (m *Merged) Newest() core.Preview { return m.first }
+
 // Preview returns the one preview.
 func (m *Merged) Preview() core.Preview {
 	p := m.first

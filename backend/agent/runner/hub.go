@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 
 	"galley/backend/agent/core"
@@ -16,6 +17,11 @@ import (
 const maxReplay = 1000
 
 // hub passes committed events and previews on to the one subscriber, the host.
+//
+// There is no more on the way to it than the pipe takes: what it has not read
+// waits in the feed, where previews merge and events are let go past a limit,
+// with a resync. Answers to its requests do not pass through here and go before
+// what does (package rpc).
 type hub struct {
 	log     *slog.Logger
 	journal core.Journal   // set before anything is served
@@ -25,39 +31,53 @@ type hub struct {
 	// belongs to together.
 	mu   sync.Mutex
 	feed *feed.Feed // nil before the first subscription
+	// sessions are those that the subscriber asked for; nil means all.
+	sessions map[core.SessionID]bool
 	// live is the whole preview of each run that shows one.
-	live    map[core.RunID]core.Preview
+	live    map[core.RunID]*shown
 	writing bool
 	closed  bool
 }
 
+// shown is what a run shows.
+type shown struct {
+	session core.SessionID
+	whole   feed.Merged
+}
+
 func newHub(log *slog.Logger) *hub {
-	return &hub{log: log, live: map[core.RunID]core.Preview{}}
+	return &hub{log: log, live: map[core.RunID]*shown{}}
+}
+
+// wants says whether the subscriber asked for a session. What belongs to none
+// is for everybody. mu must be held.
+func (h *hub) wants(id core.SessionID) bool {
+	return h.sessions == nil || id == "" || h.sessions[id]
 }
 
 // event takes a committed event. It is the store's OnEvent.
 func (h *hub) event(e core.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p, ok := h.live[e.RunID]; ok && feed.Voids(e, p) {
+	if s, ok := h.live[e.RunID]; ok && feed.Voids(e, s.whole.Newest()) {
 		delete(h.live, e.RunID)
 	}
-	if h.feed != nil {
+	if h.feed != nil && h.wants(e.SessionID) {
 		h.feed.Event(e)
 	}
 }
 
-// preview takes streamed text.
-func (h *hub) preview(p core.Preview) {
+// preview takes streamed text of a run of a session.
+func (h *hub) preview(session core.SessionID, p core.Preview) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	whole := p
-	if before := h.live[p.RunID]; before.Attempt == p.Attempt {
-		whole.Text = feed.Apply(before.Text, p)
+	s := h.live[p.RunID]
+	if s == nil {
+		s = &shown{session: session}
+		h.live[p.RunID] = s
 	}
-	whole.Keep = 0
-	h.live[p.RunID] = whole
-	if h.feed != nil {
+	s.whole.Take(p)
+	if h.feed != nil && h.wants(session) {
 		h.feed.Preview(p)
 	}
 }
@@ -69,35 +89,46 @@ func (h *hub) forget(id core.RunID) {
 	delete(h.live, id)
 }
 
-// whole is every live preview, from its start. mu must be held.
+// whole is every live preview that the subscriber wants, from its start. mu
+// must be held.
 func (h *hub) whole() []core.Preview {
 	list := make([]core.Preview, 0, len(h.live))
-	for _, p := range h.live {
-		list = append(list, p)
+	for _, s := range h.live {
+		if h.wants(s.session) {
+			p := s.whole.Preview()
+			p.Keep = 0
+			list = append(list, p)
+		}
 	}
 	return list
 }
 
 // subscribe answers with the state at a seq; every later event follows the
 // answer, and so do the previews of running runs, from their start. A second
-// subscription changes nothing of the first: events that its client knows from
-// the answer may still come, and are told by their seq.
+// subscription for the same sessions changes nothing of the first: events that
+// its client knows from the answer may still come, and are told by their seq.
+// One for other sessions takes the place of the first.
 func (h *hub) subscribe(ctx context.Context, conn *rpc.Conn, p wire.SubscribeParams) (wire.SubscribeResult, error) {
-	if p.AfterSeq < 0 || len(p.Sessions) > 0 {
-		return wire.SubscribeResult{}, fault.New(fault.InvalidInput, wire.MethodEventsSubscribe, nil)
+	var sessions map[core.SessionID]bool
+	for _, id := range p.Sessions {
+		if sessions == nil {
+			sessions = map[core.SessionID]bool{}
+		}
+		sessions[id] = true
 	}
 	h.mu.Lock()
-	anew := h.feed == nil || h.feed.Lagging()
+	anew := h.feed == nil || h.feed.Lagging() || !maps.Equal(h.sessions, sessions)
 	if h.feed == nil {
 		h.feed = feed.New(0, feed.Limits{})
 	}
 	if anew {
 		h.feed.Hold() // from here on nothing is missed
+		h.sessions = sessions
 	}
 	f := h.feed
 	h.mu.Unlock()
 
-	res, err := h.state(ctx, p.AfterSeq)
+	res, err := h.state(ctx, p.AfterSeq, sessions)
 	if err != nil {
 		if anew {
 			f.Lose()
@@ -120,26 +151,92 @@ func (h *hub) subscribe(ctx context.Context, conn *rpc.Conn, p wire.SubscribePar
 	return res, nil
 }
 
-// state reads the snapshot and the events before it that a cursor lacks.
-func (h *hub) state(ctx context.Context, after int64) (wire.SubscribeResult, error) {
+// state reads the snapshot and the events before it that a cursor lacks. Where
+// both together do not fit into a line the events are left out, as where there
+// are too many: the client knows its cursor by the snapshot's.
+func (h *hub) state(ctx context.Context, after int64, sessions map[core.SessionID]bool) (wire.SubscribeResult, error) {
 	res := wire.SubscribeResult{Events: []core.Event{}}
 	var err error
 	if res.Snapshot, res.SnapshotSeq, err = h.journal.Snapshot(ctx); err != nil {
 		return res, err
 	}
-	if after <= 0 || res.SnapshotSeq-after > maxReplay {
+	if sessions != nil {
+		if res.Snapshot, err = h.only(ctx, res.Snapshot, sessions); err != nil {
+			return res, err
+		}
+	}
+	room := fitState(&res.Snapshot)
+	if after <= 0 {
 		return res, nil
 	}
-	events, err := h.journal.EventsAfter(ctx, after, maxReplay)
-	if err != nil {
-		return res, err
-	}
-	for _, e := range events {
-		if e.Seq <= res.SnapshotSeq {
+	for at := after; at < res.SnapshotSeq; {
+		page, err := h.journal.EventsAfter(ctx, at, maxReplay)
+		if err != nil {
+			return res, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			at = e.Seq
+			if e.Seq > res.SnapshotSeq || sessions != nil && e.SessionID != "" && !sessions[e.SessionID] {
+				continue
+			}
 			res.Events = append(res.Events, e)
+			room -= sizeOf(e)
+			if len(res.Events) > maxReplay || room < 0 {
+				res.Events = []core.Event{}
+				return res, nil
+			}
 		}
 	}
 	return res, nil
+}
+
+// only keeps what belongs to some sessions.
+func (h *hub) only(ctx context.Context, s core.State, sessions map[core.SessionID]bool) (core.State, error) {
+	of := map[core.RunID]core.SessionID{}
+	for _, r := range s.Runs {
+		of[r.ID] = r.SessionID
+	}
+	session := func(id core.RunID) (core.SessionID, error) {
+		if known, ok := of[id]; ok || id == "" {
+			return known, nil
+		}
+		r, err := h.journal.Run(ctx, id)
+		of[id] = r.SessionID
+		return r.SessionID, err
+	}
+	out := core.State{Sessions: []core.Session{}, Runs: []core.Run{}, Proposals: []core.Proposal{}, Approvals: []core.Approval{}}
+	for _, x := range s.Sessions {
+		if sessions[x.ID] {
+			out.Sessions = append(out.Sessions, x)
+		}
+	}
+	for _, r := range s.Runs {
+		if sessions[r.SessionID] {
+			out.Runs = append(out.Runs, r)
+		}
+	}
+	for _, p := range s.Proposals {
+		id, err := session(p.RunID)
+		if err != nil {
+			return s, err
+		}
+		if sessions[id] {
+			out.Proposals = append(out.Proposals, p)
+		}
+	}
+	for _, a := range s.Approvals {
+		id, err := session(a.RunID)
+		if err != nil {
+			return s, err
+		}
+		if sessions[id] {
+			out.Approvals = append(out.Approvals, a)
+		}
+	}
+	return out, nil
 }
 
 // write sends what the feed holds until finish or the host's end.
@@ -153,6 +250,10 @@ func (h *hub) write(conn *rpc.Conn, f *feed.Feed) {
 		switch {
 		case it.Event != nil:
 			err = conn.Notify(wire.NotifyEvent, it.Event)
+			if fault.CodeOf(err) == fault.TooLarge {
+				h.log.Warn("event sent without its body", "seq", it.Event.Seq, "type", it.Event.Type)
+				err = conn.Notify(wire.NotifyEvent, withoutBody(*it.Event))
+			}
 		case it.Preview != nil:
 			err = conn.Notify(wire.NotifyPreview, it.Preview)
 		case it.Resync != nil:

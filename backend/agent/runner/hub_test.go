@@ -96,7 +96,7 @@ func connect(t *testing.T, h *hub) *client {
 	server = rpc.New(rpc.Config{Read: r1, Write: w2, Logger: quiet(), ErrorCode: errorCode, Handler: rpc.Handler{
 		Request: func(ctx context.Context, m string, raw json.RawMessage) (any, error) {
 			<-serving
-			return method(m, func(ctx context.Context, p wire.SubscribeParams) (wire.SubscribeResult, error) {
+			return method(m, wrongSubscribe, func(ctx context.Context, p wire.SubscribeParams) (wire.SubscribeResult, error) {
 				return h.subscribe(ctx, server, p)
 			})(ctx, raw)
 		},
@@ -251,9 +251,9 @@ func TestHub_Previews(t *testing.T) {
 	j := &events{}
 	h := newHub(quiet())
 	h.journal = j
-	h.preview(core.Preview{RunID: "r", Attempt: 1, Text: "one "})
-	h.preview(core.Preview{RunID: "r", Attempt: 1, Keep: 4, Text: "two"})
-	h.preview(core.Preview{RunID: "gone", Attempt: 1, Text: "x"})
+	h.preview("s", core.Preview{RunID: "r", Attempt: 1, Text: "one "})
+	h.preview("s", core.Preview{RunID: "r", Attempt: 1, Keep: 4, Text: "two"})
+	h.preview("s", core.Preview{RunID: "gone", Attempt: 1, Text: "x"})
 	j.commit(h, "gone", core.EventRunSucceeded, 0)
 	c := connect(t, h)
 	c.subscribe(t, 0)
@@ -272,7 +272,7 @@ func TestHub_Previews(t *testing.T) {
 			next = "again"
 		}
 		keep, add := feed.Between(text, next)
-		h.preview(core.Preview{RunID: "r", Attempt: 1, Keep: keep, Text: add})
+		h.preview("s", core.Preview{RunID: "r", Attempt: 1, Keep: keep, Text: add})
 		text = next
 	}
 	j.commit(h, "r", core.EventRunCancelling, 0)
@@ -291,7 +291,7 @@ func TestHub_RefusesWhatItCannotDo(t *testing.T) {
 	h := newHub(quiet())
 	h.journal = &events{}
 	c := connect(t, h)
-	for _, p := range []wire.SubscribeParams{{AfterSeq: -1}, {Sessions: []core.SessionID{"s"}}} {
+	for _, p := range []wire.SubscribeParams{{AfterSeq: -1}, {Sessions: []core.SessionID{"a b"}}} {
 		err := c.conn.Call(within(t), wire.MethodEventsSubscribe, p, nil)
 		if fault.CodeOf(err) != fault.InvalidInput {
 			t.Errorf("%+v: got %v", p, err)

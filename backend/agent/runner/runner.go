@@ -2,18 +2,29 @@
 // database, settles what earlier starts left, serves the wire protocol on two
 // pipes and carries out runs. It is the composition root of that process.
 //
-// It touches no file but its database, and learns a key only when a request is
-// about to be made. Standard output is protocol only; logs go to the logger.
+// It touches no file but its database and what belongs to it, and learns a key
+// only when a request is about to be made. Standard output is protocol only;
+// logs go to the logger.
+//
+// Recovery has two phases. What the database alone decides is settled before
+// anything is served; calls whose effect lies on the disk are shown to the host
+// once it has greeted, and until it has answered their runs have not ended.
 //
 // The end: when the host goes away (EOF), asks for it (runner.shutdown) or ctx
 // ends, nothing new is accepted, every run is told to stop, and what happened
-// is recorded, all within [DrainTime]. When the database fails, the same
-// happens without records, and Run returns that fault.
+// is recorded, all within [DrainTime]; a question that was open is closed as
+// cancelled with its run. When the database fails nothing more is started or
+// announced, effects that run are let finish, and Run returns that fault.
+//
+// Times are measured by the monotonic clock, which stands while the machine
+// sleeps: sleep uses up no budget. What is due by the clock on the wall is
+// looked at again when the host says that the machine slept.
 package runner
 
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -54,12 +65,24 @@ type Runner struct {
 	log  *slog.Logger
 	conn *rpc.Conn
 	hub  *hub
+	// questions are the approvals that runs wait for.
+	questions *questions
 
 	// opened is closed when store and sched, or openErr, are set.
 	opened  chan struct{}
 	openErr error
 	store   *store.Store
 	sched   *scheduler
+	settler *settler
+	// greeted is done when the host has greeted: the second phase of recovery
+	// begins.
+	greeted sync.Once
+
+	// life ends when the runs have ended, or were given up; after it nobody
+	// asks the host anything. listeners wait for what it answers.
+	life      context.Context
+	die       context.CancelFunc
+	listeners crew
 
 	// quit is closed once, with why: nil, or the fault of the store.
 	quitOnce sync.Once
@@ -75,6 +98,11 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg: cfg, log: cfg.Logger, hub: newHub(cfg.Logger),
 		opened: make(chan struct{}), quit: make(chan struct{}), drain: DrainTime,
 	}
+	r.questions = newQuestions(time.Now, func(ctx context.Context, id core.ApprovalID) (core.Approval, error) {
+		return r.store.ExpireApproval(ctx, id)
+	})
+	r.life, r.die = context.WithCancel(context.Background())
+	defer r.die()
 	r.conn = rpc.New(rpc.Config{
 		Read: cfg.Stdin, Write: cfg.Stdout, Logger: cfg.Logger, ErrorCode: errorCode,
 		Handler: rpc.Handler{Request: r.serve},
@@ -96,13 +124,15 @@ func Run(ctx context.Context, cfg Config) error {
 	deadline := time.Now().Add(r.drain)
 	wg.Wait() // opening ends with its ctx
 	if r.sched != nil {
-		r.sched.drain(deadline.Add(-recordTime))
+		r.sched.drain(deadline.Add(-recordTime), storeFault(r.why))
 	}
+	r.die()
 	// Whatever still blocks must not keep the process: the store loses nothing
 	// by a kill.
 	closed := make(chan error, 1)
 	var closing sync.WaitGroup
 	closing.Go(func() {
+		r.listeners.end()
 		var err error
 		if r.store != nil {
 			err = r.store.Close()
@@ -142,9 +172,62 @@ func (r *Runner) open(ctx context.Context) {
 		}
 		return
 	}
+	tools, err := core.NewRegistry(core.Tools()...)
+	if err != nil {
+		r.openErr = errors.Join(err, s.Close())
+		return
+	}
 	r.store = s
 	r.hub.journal = s
-	r.sched = newScheduler(r.log, s, loop.New(loop.Config{Logger: r.log}), r.hub, r.model)
+	r.sched = newScheduler(r.log, s, parts{
+		runtime: loop.New(loop.Config{Logger: r.log}), tools: tools, model: r.model, toolbox: r.toolbox,
+	}, r.hub, r.questions)
+	r.settler = &settler{
+		journal: s, call: r.conn.Call, hold: r.sched.hold, release: r.sched.release, log: r.log,
+	}
+	if err := r.settler.load(ctx); err != nil {
+		r.openErr = err
+	}
+}
+
+// toolbox has the host carry out the tools of a run.
+func (r *Runner) toolbox(run core.Run) core.Toolbox {
+	return &toolbox{log: r.log, call: r.conn.Call, run: run, late: r.late, listeners: &r.listeners, life: r.life}
+}
+
+// late records what the host says of a call when nobody waits for it any more,
+// beside the call's final state. Only of a write is that worth knowing.
+func (r *Runner) late(c core.ToolCall, res core.ToolResult) {
+	if c.Kind != core.ToolWrite {
+		return
+	}
+	v := core.VerdictApplied
+	if res.IsError || res.Stopped {
+		v = core.VerdictAbsent
+	}
+	if err := r.store.ReconcileLate(context.Background(), c.ID, v); err != nil {
+		r.log.Warn("late answer not recorded", "run", c.RunID, "call", c.ID, "err", err)
+		return
+	}
+	r.log.Info("late answer recorded", "run", c.RunID, "call", c.ID, "verdict", v)
+}
+
+// woke looks at the clock again after the machine slept.
+func (r *Runner) woke(slept time.Duration) {
+	r.log.Info("the machine slept", "dur", slept)
+	r.questions.wake()
+}
+
+// event takes a committed event: a decision wakes its run, and the host is
+// told. It is the store's OnEvent.
+func (r *Runner) event(e core.Event) {
+	if e.Type == core.EventApprovalDecided {
+		var a core.Approval
+		if err := json.Unmarshal(e.Payload, &a); err == nil {
+			r.questions.settle(a)
+		}
+	}
+	r.hub.event(e)
 }
 
 func (r *Runner) openStore(ctx context.Context) (*store.Store, error) {
@@ -153,7 +236,7 @@ func (r *Runner) openStore(ctx context.Context) (*store.Store, error) {
 	}
 	s, err := store.Open(ctx, store.Config{
 		Path: filepath.Join(r.cfg.Home, "runs.db"), Log: r.log,
-		OnEvent: r.hub.event,
+		OnEvent: r.event,
 		OnFail: func(err *fault.Error, lastSeq int64) {
 			r.log.Error("database failed", "seq", lastSeq, "err", err)
 			r.end(err, DrainTime)
@@ -189,6 +272,9 @@ func (r *Runner) initialize(ctx context.Context, p wire.InitializeParams) (wire.
 		rpc.AfterReply(ctx, func() { r.end(r.openErr, DrainTime) })
 		return wire.InitializeResult{}, r.openErr
 	}
+	rpc.AfterReply(ctx, func() {
+		r.greeted.Do(func() { r.listeners.start(func() { r.settler.settle(r.life) }) })
+	})
 	return wire.InitializeResult{
 		Protocol: wire.Protocol, BootNonce: p.BootNonce, BootID: r.store.BootID(), PID: os.Getpid(),
 	}, nil
@@ -206,6 +292,9 @@ func (r *Runner) ready(method string) error {
 	}
 	select {
 	case <-r.quit:
+		if storeFault(r.why) {
+			return r.why
+		}
 		return fault.New(fault.RunnerGone, method, errors.New("the Runner is ending"))
 	default:
 		return nil

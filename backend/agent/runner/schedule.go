@@ -22,49 +22,100 @@ const (
 	maxConversations = 1
 )
 
+// job is what a run was given besides what the journal keeps.
+type job struct {
+	provider      wire.ProviderConfig
+	tools         []string
+	policy        core.Policy
+	snapshot      *core.Snapshot
+	rewrite       *core.RewriteInput
+	supersedes    core.ProposalID
+	contextTokens int
+	language      string
+}
+
 // task is an accepted run that has not ended.
 type task struct {
-	run    core.Run
-	params wire.SubmitParams
-	// stop ends the run's ctx; it may be called at any time.
+	run core.Run
+	job job
+	// stop ends the run's ctx, with why; it may be called at any time.
 	ctx  context.Context
-	stop context.CancelFunc
+	stop context.CancelCauseFunc
 	// started says that the task left the queue.
 	started bool
+}
+
+// errStop is why a run ends that was told to.
+var errStop = errors.New("the run was told to stop")
+
+// journal is the store as the Runner needs it.
+type journal interface {
+	core.Journal
+	// ExpireApproval records that nobody answered in time, unless somebody has.
+	ExpireApproval(ctx context.Context, id core.ApprovalID) (core.Approval, error)
+	// ReconcileLate records what the host said of a call when nobody waited any
+	// more.
+	ReconcileLate(ctx context.Context, id core.ToolCallID, v core.ToolVerdict) error
+}
+
+// parts are what the scheduler puts together for each run.
+type parts struct {
+	runtime core.Runtime
+	tools   core.Registry
+	// model binds a model to a run.
+	model func(wire.ProviderConfig, core.Budget) (core.Model, error)
+	// toolbox has the host carry out the tools of a run.
+	toolbox func(core.Run) core.Toolbox
 }
 
 // scheduler carries accepted runs out: in the order in which they were
 // accepted, at most one of a session at a time, rewrites beside conversations.
 type scheduler struct {
-	log     *slog.Logger
-	journal core.Journal
-	runtime core.Runtime
-	hub     *hub
-	// model binds a model to a run.
-	model func(wire.ProviderConfig, core.Budget) (core.Model, error)
-	wg    sync.WaitGroup // runs that are carried out
+	log       *slog.Logger
+	journal   journal
+	parts     parts
+	hub       *hub
+	questions *questions
+	wg        sync.WaitGroup // runs that are carried out
 
 	// mu guards what follows.
 	mu sync.Mutex
 	// tasks are those that have not ended, the oldest first.
 	tasks []*task
-	// seen are the runs of this start that were taken in.
-	seen   map[core.RunID]bool
+	// seen are the runs among them.
+	seen map[core.RunID]bool
+	// held counts the runs of earlier starts in a session of which a call is
+	// still being looked at; nothing starts beside them.
+	held   map[core.SessionID]int
 	closed bool
 }
 
-func newScheduler(
-	log *slog.Logger, journal core.Journal, runtime core.Runtime, h *hub,
-	model func(wire.ProviderConfig, core.Budget) (core.Model, error),
-) *scheduler {
+func newScheduler(log *slog.Logger, j journal, p parts, h *hub, q *questions) *scheduler {
 	return &scheduler{
-		log: log, journal: journal, runtime: runtime, hub: h, model: model, seen: map[core.RunID]bool{},
+		log: log, journal: j, parts: p, hub: h, questions: q,
+		seen: map[core.RunID]bool{}, held: map[core.SessionID]int{},
 	}
+}
+
+// hold keeps a session for a run of an earlier start; release gives it back.
+func (s *scheduler) hold(id core.SessionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[id]++
+}
+
+func (s *scheduler) release(id core.SessionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[id]--; s.held[id] <= 0 {
+		delete(s.held, id)
+	}
+	s.next()
 }
 
 // submit accepts a run and starts it when its turn has come. The same command
 // again gives the same run and starts nothing (R4).
-func (s *scheduler) submit(ctx context.Context, sub core.Submission, p wire.SubmitParams) (core.Run, error) {
+func (s *scheduler) submit(ctx context.Context, sub core.Submission, j job) (core.Run, error) {
 	run, err := s.journal.Submit(ctx, sub)
 	if err != nil {
 		return core.Run{}, err
@@ -76,8 +127,8 @@ func (s *scheduler) submit(ctx context.Context, sub core.Submission, p wire.Subm
 	}
 	s.seen[run.ID] = true
 	// The run's life is its own: it goes on when the request is over.
-	runCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.tasks = append(s.tasks, &task{run: run, params: p, ctx: runCtx, stop: stop})
+	runCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	s.tasks = append(s.tasks, &task{run: run, job: j, ctx: runCtx, stop: stop})
 	s.next()
 	return run, nil
 }
@@ -100,7 +151,7 @@ func (s *scheduler) next() {
 		if t.run.Kind == core.KindRewrite {
 			limit = maxRewrites
 		}
-		if t.started || active[t.run.Kind] >= limit || sessions[t.run.SessionID] {
+		if t.started || active[t.run.Kind] >= limit || sessions[t.run.SessionID] || s.held[t.run.SessionID] > 0 {
 			continue
 		}
 		t.started = true
@@ -115,12 +166,18 @@ func (s *scheduler) next() {
 
 // leave forgets a task that has ended and starts the next.
 func (s *scheduler) leave(t *task) {
-	t.stop()
+	t.stop(nil)
 	s.hub.forget(t.run.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tasks = slices.DeleteFunc(s.tasks, func(o *task) bool { return o == t })
+	s.drop(t)
 	s.next()
+}
+
+// drop takes a task out. mu must be held.
+func (s *scheduler) drop(t *task) {
+	s.tasks = slices.DeleteFunc(s.tasks, func(o *task) bool { return o == t })
+	delete(s.seen, t.run.ID)
 }
 
 // carryOut is the durable shell round one run.
@@ -134,19 +191,57 @@ func (s *scheduler) carryOut(t *task) {
 	}
 	begun := time.Now()
 	end, err := s.runSafely(t)
-	if err != nil {
-		if code := fault.CodeOf(err); code == fault.StoreFailed || code == fault.DiskFull {
+	broke := err != nil
+	if broke {
+		if storeFault(err) {
 			return // nothing more can be recorded; the store ends the Runner
 		}
 		log.Error("runtime failed", "err", err)
 		end = core.RunEnd{State: core.RunFailed, Fault: core.FaultInfoOf(err)}
 	}
 	run, err := s.journal.End(record, t.run.ID, end)
+	if err != nil && broke && !storeFault(err) {
+		// It left a call behind that it cannot speak for any more.
+		if err = s.abandon(record, t.run.ID); err == nil {
+			run, err = s.journal.End(record, t.run.ID, end)
+		}
+	}
 	if err != nil {
 		log.Error("end not recorded", "err", err)
 		return
 	}
 	log.Info("run ended", "state", run.State, "reason", run.Reason, "dur", time.Since(begun))
+}
+
+// storeFault says whether err means that nothing can be recorded.
+func storeFault(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.StoreFailed || code == fault.DiskFull
+}
+
+// reasonBroke is why a call ended whose runtime broke.
+const reasonBroke = "runtime_broke"
+
+// abandon ends the calls that a runtime which broke left running. A write may
+// have happened.
+func (s *scheduler) abandon(ctx context.Context, id core.RunID) error {
+	calls, err := s.journal.ToolCalls(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if c.State != core.CallRunning {
+			continue
+		}
+		end := core.CallEnd{State: core.CallUnknown, Reason: reasonBroke, Result: reasonBroke}
+		if c.Kind == core.ToolRead || c.Name == core.ToolProposePatch {
+			end.State = core.CallFailed
+		}
+		if err := s.journal.FinishCall(ctx, c.ID, end); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runSafely turns a panic into an error.
@@ -157,7 +252,7 @@ func (s *scheduler) runSafely(t *task) (end core.RunEnd, err error) {
 			err = fault.New(fault.Internal, "run", errors.New("panic"))
 		}
 	}()
-	model, err := s.model(t.params.Provider, t.run.Budget)
+	model, err := s.parts.model(t.job.provider, t.run.Budget)
 	if err != nil {
 		return core.RunEnd{State: core.RunFailed, Fault: core.FaultInfoOf(err)}, nil
 	}
@@ -166,54 +261,29 @@ func (s *scheduler) runSafely(t *task) (end core.RunEnd, err error) {
 	if err != nil {
 		return core.RunEnd{}, err
 	}
-	return s.runtime.Run(t.ctx, ct)
+	return s.parts.runtime.Run(t.ctx, ct)
 }
 
 // coreTask collects what a runtime needs.
 func (s *scheduler) coreTask(t *task, model core.Model) (core.Task, error) {
 	ctx := context.WithoutCancel(t.ctx)
-	messages, err := s.journal.Messages(ctx, t.run.SessionID)
-	if err != nil {
-		return core.Task{}, err
-	}
-	state, _, err := s.journal.Snapshot(ctx)
+	rec := recorder{Journal: s.journal, run: t.run, hub: s.hub, questions: s.questions}
+	h, err := rec.History(ctx, t.run.SessionID)
 	if err != nil {
 		return core.Task{}, err
 	}
 	ct := core.Task{
-		Run: t.run, Messages: messages, Snapshot: t.params.Snapshot, Rewrite: rewriteInput(t.params.Rewrite),
-		Supersedes: t.params.Supersedes, Model: model, Budget: t.run.Budget,
-		Recorder: recorder{s.journal, s.hub}, NewID: newID,
+		Run: t.run, Session: h.Session, Messages: complete(h, t.run.ID),
+		Tools: s.parts.tools, Allowed: t.job.tools, Policy: t.job.policy,
+		ContextTokens: t.job.contextTokens, Language: t.job.language,
+		Snapshot: t.job.snapshot, Rewrite: t.job.rewrite, Supersedes: t.job.supersedes,
+		Model: model, Budget: t.run.Budget, Recorder: rec, NewID: newID,
 	}
-	for _, session := range state.Sessions {
-		if session.ID == t.run.SessionID {
-			ct.Session = session
-		}
+	if len(t.job.tools) > 0 {
+		ct.Toolbox = s.parts.toolbox(t.run)
 	}
 	return ct, nil
 }
-
-func rewriteInput(in *wire.RewriteInput) *core.RewriteInput {
-	if in == nil {
-		return nil
-	}
-	out := core.RewriteInput(*in)
-	return &out
-}
-
-// recorder is what a runtime writes to.
-type recorder struct {
-	core.Journal
-	hub *hub
-}
-
-// AwaitApproval implements core.Recorder.
-func (r recorder) AwaitApproval(context.Context, core.ApprovalID) (core.Approval, error) {
-	return core.Approval{}, fault.New(fault.Internal, "await approval", errors.New("not built yet"))
-}
-
-// Preview implements core.Recorder.
-func (r recorder) Preview(p core.Preview) { r.hub.preview(p) }
 
 // cancel stores the wish first and then tells the run (R7).
 func (s *scheduler) cancel(ctx context.Context, cmd core.CommandID, id core.RunID) (core.CancelReceipt, error) {
@@ -223,23 +293,24 @@ func (s *scheduler) cancel(ctx context.Context, cmd core.CommandID, id core.RunI
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, t := range s.tasks {
-		if t.run.ID != id {
-			continue
-		}
-		t.stop()
-		if !t.started {
-			s.tasks = slices.Delete(s.tasks, i, i+1)
-			s.next()
-		}
-		break
+	i := slices.IndexFunc(s.tasks, func(t *task) bool { return t.run.ID == id })
+	if i < 0 {
+		return receipt, nil
+	}
+	t := s.tasks[i]
+	t.stop(errStop)
+	if !t.started {
+		s.drop(t)
+		s.next()
 	}
 	return receipt, nil
 }
 
 // drain takes nothing more in, tells every run to stop and waits for them until
-// the deadline. What has not ended then is recorded as interrupted.
-func (s *scheduler) drain(deadline time.Time) {
+// the deadline. What has not ended then is recorded as interrupted. Where the
+// store failed nothing can be recorded: no step follows any more, and effects
+// that run are let finish.
+func (s *scheduler) drain(deadline time.Time, storeFailed bool) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	s.mu.Lock()
@@ -247,10 +318,14 @@ func (s *scheduler) drain(deadline time.Time) {
 	open := slices.Clone(s.tasks)
 	s.mu.Unlock()
 	for _, t := range open {
+		if storeFailed {
+			t.stop(errStore)
+			continue
+		}
 		if _, err := s.cancel(ctx, core.CommandID(newID()), t.run.ID); err != nil {
 			// A database that fails must not keep the run going.
 			s.log.Warn("cancel not recorded", "run", t.run.ID, "err", err)
-			t.stop()
+			t.stop(errStop)
 		}
 	}
 	done := make(chan struct{})
@@ -261,6 +336,9 @@ func (s *scheduler) drain(deadline time.Time) {
 		return
 	case <-ctx.Done():
 	}
+	if storeFailed {
+		return
+	}
 	s.mu.Lock()
 	open = slices.Clone(s.tasks)
 	s.mu.Unlock()
@@ -268,6 +346,8 @@ func (s *scheduler) drain(deadline time.Time) {
 	defer stop()
 	for _, t := range open {
 		if _, err := s.journal.End(late, t.run.ID, closedRun()); err != nil {
+			// A call of it still runs: the next start asks the host what came
+			// of that, and ends the run.
 			s.log.Warn("interruption not recorded", "run", t.run.ID, "err", err)
 		}
 	}

@@ -57,11 +57,12 @@ func schedule(t *testing.T, runtime runtimeFunc) *fixture {
 		t.Fatal(err)
 	}
 	f.store = s
-	f.scheduler = newScheduler(quiet(), s, runtime, newHub(quiet()), func(wire.ProviderConfig, core.Budget) (core.Model, error) {
-		return nil, nil
-	})
+	f.scheduler = newScheduler(quiet(), s, parts{
+		runtime: runtime,
+		model:   func(wire.ProviderConfig, core.Budget) (core.Model, error) { return nil, nil },
+	}, newHub(quiet()), newQuestions(time.Now, s.ExpireApproval))
 	t.Cleanup(func() {
-		f.drain(time.Now().Add(10 * time.Second))
+		f.drain(time.Now().Add(10*time.Second), false)
 		_ = s.Close()
 	})
 	return f
@@ -73,7 +74,7 @@ func (f *fixture) submit(name string, session core.SessionID, kind core.RunKind)
 		CommandID: core.CommandID(name), InputDigest: sha256.Sum256([]byte(name)), SessionID: session,
 		Session: core.Session{Title: name}, Kind: kind, Runtime: "test", Budget: core.DefaultBudget(),
 		Message: core.Message{Role: core.RoleUser, Parts: []core.Part{{Type: core.PartText, Text: name}}},
-	}, wire.SubmitParams{})
+	}, job{})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestScheduler_Drain(t *testing.T) {
 			f.until(runs[name].ID, core.RunRunning)
 		}
 	}
-	f.drain(time.Now().Add(500 * time.Millisecond))
+	f.drain(time.Now().Add(500*time.Millisecond), false)
 	for name, want := range map[string]core.RunState{
 		"stuck": core.RunInterrupted, "good": core.RunCancelled, "good too": core.RunCancelled, "waits": core.RunCancelled,
 	} {

@@ -3,6 +3,19 @@
 //
 // The transport is JSON-RPC 2.0 over the Runner's stdio, one JSON value a line
 // (LF), at most [MaxLine] bytes a line.
+//
+// Everything in a request is looked at before anything happens; what does not
+// fit is invalid_input, with the name of the field as its detail. Identifiers
+// have 1 to 200 bytes and no blanks, names and titles at most 500 bytes in one
+// line, paths and URIs at most 16 KiB; what a person says has at most 1 MiB. A
+// member that is not known is left alone.
+//
+// A request that changes something carries a command id: sent again with the
+// same input it has the effect of one and gives its result; with another input
+// it is command_conflict. An answer means that the change is committed.
+//
+// An answer that would not fit into a line is cut; where that can happen the
+// result says so.
 package wire
 
 import (
@@ -101,8 +114,12 @@ type InitializeResult struct {
 	PID    int    `json:"pid"`
 }
 
-// ShutdownParams of runner.shutdown.
+// ShutdownParams of runner.shutdown. The Runner answers, takes nothing more in,
+// cancels what is active, records it, and ends; its end is that of the
+// connection.
 type ShutdownParams struct {
+	// DeadlineMs is how long that may take, in ms from now; at most 5,000
+	// counts.
 	DeadlineMs int64 `json:"deadlineMs"`
 }
 
@@ -135,16 +152,22 @@ type ProviderConfig struct {
 type SubmitParams struct {
 	CommandID core.CommandID `json:"commandId"`
 	// SessionID may be empty for a rewrite: a session of its own is made.
-	SessionID    core.SessionID  `json:"sessionId"`
-	Kind         core.RunKind    `json:"kind"`
-	Input        string          `json:"input"`
-	Rewrite      *RewriteInput   `json:"rewrite,omitempty"`
-	ModelRef     core.ModelRef   `json:"modelRef"`
-	Provider     ProviderConfig  `json:"providerConfig"`
-	AllowedTools []string        `json:"allowedTools"`
-	Budget       core.Budget     `json:"budget"`
-	Snapshot     *core.Snapshot  `json:"snapshot,omitempty"`
-	Supersedes   core.ProposalID `json:"supersedes"`
+	SessionID core.SessionID `json:"sessionId"`
+	Kind      core.RunKind   `json:"kind"`
+	// Input is what the person says; only for a conversation.
+	Input string `json:"input"`
+	// Rewrite and Snapshot are needed for a rewrite.
+	Rewrite  *RewriteInput  `json:"rewrite,omitempty"`
+	ModelRef core.ModelRef  `json:"modelRef"`
+	Provider ProviderConfig `json:"providerConfig"`
+	// AllowedTools are the names of the tools that the run may call (T8):
+	// those of core.ConversationTools, with the mock provider also those of
+	// core.DevelopmentTools. A rewrite has none.
+	AllowedTools []string `json:"allowedTools"`
+	// Budget's zero fields are defaults.
+	Budget     core.Budget     `json:"budget"`
+	Snapshot   *core.Snapshot  `json:"snapshot,omitempty"`
+	Supersedes core.ProposalID `json:"supersedes"`
 	// Policy holds what the person set per permission; nil for the defaults.
 	Policy core.Policy `json:"policy,omitempty"`
 	// ContextTokens is how many tokens the model takes; 0 when not known.
@@ -158,7 +181,8 @@ type SubmitParams struct {
 
 // ContinueParams of run.continue: a new run that goes on where an interrupted,
 // failed or cancelled one ended, and is told the truth about it. It takes what
-// run.submit takes, but kind and input. The result is a SubmitResult.
+// run.submit takes, but kind and input. The result is a SubmitResult. A run that
+// has not ended, that succeeded, or that is a rewrite is invalid_input.
 type ContinueParams struct {
 	CommandID     core.CommandID `json:"commandId"`
 	FromRunID     core.RunID     `json:"fromRunId"`
@@ -261,7 +285,9 @@ type SessionEventsResult struct {
 	More   bool         `json:"more"`
 }
 
-// ApprovalDecideParams of approval.decide; the result is a core.Approval.
+// ApprovalDecideParams of approval.decide; the result is a core.Approval. An
+// answer that is late, repeated by another command, or about another call or
+// input is stale_approval (T5).
 type ApprovalDecideParams struct {
 	CommandID   core.CommandID  `json:"commandId"`
 	ApprovalID  core.ApprovalID `json:"approvalId"`
@@ -276,7 +302,7 @@ type ToolGetParams struct {
 }
 
 // ToolReconcileParams of tool.reconcile: what a person found out about a call
-// whose outcome is unknown.
+// whose outcome is unknown. Verdict is applied or absent.
 type ToolReconcileParams struct {
 	CommandID  core.CommandID   `json:"commandId"`
 	ToolCallID core.ToolCallID  `json:"toolCallId"`
@@ -316,6 +342,9 @@ type BackupParams struct {
 type SessionGetResult struct {
 	Session  core.Session            `json:"session"`
 	Messages []core.MessageCommitted `json:"messages"`
+	// Omitted is how many of the oldest messages are left out since they do not
+	// fit into a line; session.events has them.
+	Omitted int `json:"omitted"`
 }
 
 // ChatParams of model.chat: one answer, without session, tools or record.
@@ -355,7 +384,10 @@ type ProposalDecideResult struct {
 type SubscribeParams struct {
 	// AfterSeq is the client's cursor; 0 for none. The Runner answers with the
 	// state at SnapshotSeq and then sends every event with a greater seq.
-	AfterSeq int64            `json:"afterSeq"`
+	AfterSeq int64 `json:"afterSeq"`
+	// Sessions limit state, events and previews to some sessions, and to what
+	// belongs to none; nil means all. A later subscription takes the place of
+	// an earlier one.
 	Sessions []core.SessionID `json:"sessions,omitempty"`
 }
 
@@ -363,8 +395,8 @@ type SubscribeParams struct {
 type SubscribeResult struct {
 	Snapshot    core.State `json:"snapshot"`
 	SnapshotSeq int64      `json:"snapshotSeq"`
-	// Events are those after AfterSeq up to SnapshotSeq, when AfterSeq > 0 and
-	// there are at most 1,000 of them; else empty.
+	// Events are those after AfterSeq up to SnapshotSeq, when AfterSeq > 0, there
+	// are at most 1,000 of them and they fit into the line; else empty.
 	Events []core.Event `json:"events"`
 }
 
@@ -408,14 +440,16 @@ type ToolExecuteParams struct {
 	Input       json.RawMessage `json:"input"`
 	InputDigest string          `json:"inputDigest"`
 	// Intent is what was stored before.
-	Intent     core.Intent `json:"intent"`
-	DeadlineMs int64       `json:"deadlineMs"`
+	Intent core.Intent `json:"intent"`
+	// DeadlineMs is how long it may take, in ms from now.
+	DeadlineMs int64 `json:"deadlineMs"`
 	// MaxBytes bounds the text of the result.
 	MaxBytes int `json:"maxBytes"`
 }
 
 // ToolCancelParams of tool.cancel: stop if that is still possible. The answer
-// of tool.execute says what happened.
+// of tool.execute says what happened; the Runner waits 2 s for it and then
+// records that nobody knows. One that comes later is recorded beside that.
 type ToolCancelParams struct {
 	ToolCallID core.ToolCallID `json:"toolCallId"`
 }

@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"context"
+
+	"galley/backend/agent/core"
+)
+
+// recorder is what the runtime of one run writes to.
+type recorder struct {
+	core.Journal
+	run       core.Run
+	hub       *hub
+	questions *questions
+}
+
+var _ core.Recorder = recorder{}
+
+// Preview implements core.Recorder.
+func (r recorder) Preview(p core.Preview) { r.hub.preview(r.run.SessionID, p) }
+
+// AskApproval implements core.Recorder. The question is known before it is
+// asked: the answer may be there before this returns.
+func (r recorder) AskApproval(ctx context.Context, a core.Approval) (core.Approval, error) {
+	if a.ID == "" {
+		a.ID = core.ApprovalID(newID())
+	}
+	r.questions.expect(a)
+	asked, err := r.Journal.AskApproval(ctx, a)
+	if err != nil {
+		r.questions.forget(a.ID)
+		return core.Approval{}, err
+	}
+	return asked, nil
+}
+
+// AwaitApproval implements core.Recorder. An approval that expires comes back
+// so; its call is cancelled then.
+func (r recorder) AwaitApproval(ctx context.Context, id core.ApprovalID) (core.Approval, error) {
+	return r.questions.await(ctx, id)
+}
+
+// complete are the whole messages of a history, the person's new one last: one
+// that waits for its turn is no part of what went before.
+func complete(h core.History, run core.RunID) []core.Message {
+	waiting := map[core.RunID]bool{}
+	for _, r := range h.Runs {
+		waiting[r.ID] = r.State == core.RunQueued
+	}
+	var before, own []core.Message
+	for _, m := range h.Messages {
+		switch {
+		case m.Status != "complete":
+		case m.RunID == run:
+			own = append(own, m.Message)
+		case !waiting[m.RunID]:
+			before = append(before, m.Message)
+		}
+	}
+	return append(before, own...)
+}
