@@ -1,12 +1,22 @@
 // Package loop is the built-in core.Runtime: it carries out a run by asking a
-// model, shows what comes, asks again where that can help, and turns the answer
-// into the run's end.
+// model, shows what comes, asks again where that can help, has the tools carried
+// out that the model calls, and turns the last answer into the run's end.
 //
 // It holds no state between runs. One run is one call of Run, whose goroutines
-// end with it. Nothing here writes to a document: a rewrite ends as a Proposal.
+// end with it. Nothing here writes to a document: a rewrite ends as a Proposal,
+// and what tools do is the host's.
 //
-// The invariant that matters: a request is sent only after its model call was
-// recorded, and never again once a visible word of an attempt was shown.
+// Each step of a conversation builds its context anew from what is stored
+// (buildContext), asks, commits the answer with the calls it makes, and then
+// carries these out one after the other, in their order. What a tool says is
+// the call's result, whatever it is; only an outcome that nobody knows ends the
+// run.
+//
+// The invariants that matter: a request is sent only after its model call was
+// recorded, and never again once a visible word of an attempt was shown. A tool
+// is started only after its intent and its start were recorded, calls of an
+// answer that broke off never are, and every call that was started is recorded
+// as ended, also when the run is being stopped.
 package loop
 
 import (
@@ -29,11 +39,18 @@ const (
 	draftEvery   = time.Second
 )
 
-// The reasons of a run that ended by a limit of its budget.
+// The reasons of a run that ended by a limit of its budget: its time, its
+// steps, its tokens, the bytes that tools gave, or tries to quote one passage.
 const (
-	ReasonTime  = "budget_time"
-	ReasonSteps = "budget_steps"
+	ReasonTime   = "budget_time"
+	ReasonSteps  = "budget_steps"
+	ReasonTokens = "budget_tokens"
+	ReasonOutput = "budget_tool_output"
+	ReasonQuotes = "budget_quotes"
 )
+
+// ReasonUnknown is that of a run with a call whose outcome nobody knows.
+const ReasonUnknown = "unknown_outcome"
 
 // errTime is the cause of a ctx whose run used up its time.
 var errTime = errors.New("the run used up its time")
@@ -73,12 +90,12 @@ func (r *Runtime) Name() string { return Name }
 
 // Run implements core.Runtime.
 func (r *Runtime) Run(ctx context.Context, t core.Task) (core.RunEnd, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(t.Budget.TimeMs)*time.Millisecond, errTime)
-	defer cancel()
+	ctx, clock, stop := withClock(ctx, time.Duration(t.Budget.TimeMs)*time.Millisecond)
+	defer stop()
 	if t.Run.Kind == core.KindRewrite {
 		return r.rewrite(ctx, t)
 	}
-	return r.converse(ctx, t)
+	return r.converse(ctx, t, clock)
 }
 
 // failed is the end of a run that met a fault.
@@ -130,7 +147,6 @@ func add(a, b core.Usage) core.Usage {
 		Input: a.Input + b.Input, Output: a.Output + b.Output,
 		Cached: a.Cached + b.Cached, Reasoning: a.Reasoning + b.Reasoning,
 	}
-	known := func(k core.UsageKind) bool { return k == core.UsageExact || k == core.UsageEstimated }
 	switch {
 	case !known(a.Kind) || !known(b.Kind):
 	case a.Kind == core.UsageExact && b.Kind == core.UsageExact:
@@ -140,3 +156,6 @@ func add(a, b core.Usage) core.Usage {
 	}
 	return sum
 }
+
+// known reports whether tokens were counted at all.
+func known(k core.UsageKind) bool { return k == core.UsageExact || k == core.UsageEstimated }

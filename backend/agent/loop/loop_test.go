@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"galley/backend/agent/core"
-	"galley/backend/agent/feed"
 	"galley/backend/fault"
 	"galley/backend/text"
 )
@@ -69,69 +68,6 @@ func ends(words string, finish core.Finish, err error) reply {
 		return core.Answer{Text: words, Finish: finish, Usage: exact}, err
 	}
 }
-
-// record is a core.Recorder that keeps what it is told, and the text a reader
-// of the previews has.
-type record struct {
-	mu       sync.Mutex
-	calls    []string
-	previews []core.Preview
-	at       []time.Time
-	text     string
-	fail     error
-	failAt   core.CallPhase
-
-	drafts    []string
-	keptAt    []time.Time
-	failDraft error
-}
-
-func (r *record) BeginModelCall(_ context.Context, c core.ModelCall) (core.ModelCall, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.ID = fmt.Sprintf("c%d", len(r.calls))
-	if r.fail != nil && r.failAt == core.PhasePrepared {
-		return c, r.fail
-	}
-	r.calls = append(r.calls, fmt.Sprintf("%d.%d prepared", c.Step, c.Attempt))
-	return c, nil
-}
-
-func (r *record) UpdateModelCall(_ context.Context, c core.ModelCall) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.fail != nil && r.failAt == c.Phase {
-		return r.fail
-	}
-	r.calls = append(r.calls, fmt.Sprintf("%d.%d %s%s", c.Step, c.Attempt, c.Phase, c.ErrorClass))
-	return nil
-}
-
-func (r *record) WithdrawAttempt(_ context.Context, c core.ModelCall) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.calls = append(r.calls, fmt.Sprintf("%d.%d withdrawn %s", c.Step, c.Attempt, c.ErrorClass))
-	r.text = ""
-	return nil
-}
-
-func (r *record) KeepDraft(_ context.Context, _ core.RunID, m core.Message) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.drafts = append(r.drafts, m.Parts[0].Text)
-	r.keptAt = append(r.keptAt, time.Now())
-	return r.failDraft
-}
-
-func (r *record) Preview(p core.Preview) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.previews = append(r.previews, p)
-	r.at = append(r.at, time.Now())
-	r.text = feed.Apply(r.text, p)
-}
-
-func (r *record) log() string { return strings.Join(r.calls, ", ") }
 
 func runtime() *Runtime {
 	return New(Config{Logger: slog.New(slog.DiscardHandler), Random: func() float64 { return 0 }})
@@ -493,79 +429,6 @@ func TestRun_EndsWhenNothingCanBeRecorded(t *testing.T) {
 		}
 		if sent := len(m.requests) > 0; sent == (phase == core.PhasePrepared || phase == core.PhaseSent) {
 			t.Errorf("%s: sent %t", phase, sent)
-		}
-	}
-}
-
-func conversation(m *model, rec *record) core.Task {
-	task := core.Task{
-		Run:      core.Run{ID: "run", Kind: core.KindConversation, Model: core.ModelRef{Model: "mock-1"}},
-		Messages: []core.Message{{Role: core.RoleUser, Parts: []core.Part{{Type: core.PartText, Text: "hello"}}}},
-		Model:    m, Budget: core.DefaultBudget(), Recorder: rec,
-	}
-	ids := 0
-	task.NewID = func() string { ids++; return fmt.Sprintf("id%d", ids) }
-	return task
-}
-
-func TestConverse_Answers(t *testing.T) {
-	m, rec := &model{replies: []reply{says(0, "Hel", "lo.")}}, &record{}
-	end := run(t, t.Context(), conversation(m, rec))
-	if end.State != core.RunSucceeded || end.Message.Parts[0].Text != "Hello." || end.Outcome != "" || end.Usage != exact || rec.text != "Hello." {
-		t.Errorf("end %+v, shown %q", end, rec.text)
-	}
-	if len(m.requests[0].Messages) != 1 || m.requests[0].System == "" {
-		t.Errorf("request %+v", m.requests[0])
-	}
-}
-
-// A call of a tool that was not allowed is a failed result, and the run goes on.
-// covers: T6 T8
-func TestConverse_RefusesToolCalls(t *testing.T) {
-	calls := func(context.Context, core.Request, func(core.Delta)) (core.Answer, error) {
-		return core.Answer{Finish: core.FinishToolCalls, Usage: exact, Calls: []core.AnswerCall{
-			{ID: "a", ProviderID: "t1", Name: "rm", Arguments: []byte(`{"p":1}`)},
-			{ID: "b", Name: "bad", Raw: "{", Invalid: true},
-		}}, nil
-	}
-	m, rec := &model{replies: []reply{calls, says(0, "Then not.")}}, &record{}
-	end := run(t, t.Context(), conversation(m, rec))
-	if end.State != core.RunSucceeded || end.Message.Parts[0].Text != "Then not." || end.Usage.Input != 20 {
-		t.Errorf("end %+v", end)
-	}
-	sent := m.requests[1].Messages
-	if len(sent) != 3 || len(sent[1].Parts) != 2 || len(sent[2].Parts) != 2 {
-		t.Fatalf("second request %+v", sent)
-	}
-	for i, p := range sent[2].Parts {
-		if p.Type != core.PartToolResult || !p.IsError || p.ToolCallID != sent[1].Parts[i].ToolCallID || p.Text == "" {
-			t.Errorf("result %+v", p)
-		}
-	}
-	if len(m.requests[0].Messages) != 1 {
-		t.Error("the first request changed")
-	}
-	task := conversation(&model{replies: []reply{calls, calls}}, &record{})
-	task.Budget.Steps = 2
-	if end := run(t, t.Context(), task); end.State != core.RunFailed || end.Reason != ReasonSteps {
-		t.Errorf("end %+v", end)
-	}
-}
-
-func TestConverse_Ends(t *testing.T) {
-	for name, tt := range map[string]struct {
-		reply  reply
-		code   fault.Code
-		status string
-	}{
-		"length":  {ends("Half an", core.FinishMaxTokens, nil), fault.CutOff, partial},
-		"refusal": {ends("No.", core.FinishRefusal, nil), fault.Refused, partial},
-		"cut":     {ends("Half an", "", fault.New(fault.StreamCut, "chat", nil)), fault.StreamCut, partial},
-		"no key":  {ends("", "", fault.New(fault.NoKey, "chat", nil)), fault.NoKey, ""},
-	} {
-		end := run(t, t.Context(), conversation(&model{replies: []reply{tt.reply}}, &record{}))
-		if end.State != core.RunFailed || end.Fault.Code != string(tt.code) || end.MessageStatus != tt.status {
-			t.Errorf("%s: end %+v", name, end)
 		}
 	}
 }

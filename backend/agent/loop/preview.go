@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/crash"
 	"galley/backend/agent/feed"
 )
 
@@ -113,6 +114,8 @@ func (p *previewer) draft(log *slog.Logger) <-chan time.Time {
 	if err := p.keep(p.read); err != nil {
 		// A store that fails ends the Runner by itself.
 		log.Warn("draft not kept", "err", err)
+	} else {
+		crash.At("mid_text")
 	}
 	p.kept, p.keptAt = p.read, time.Now()
 	return nil

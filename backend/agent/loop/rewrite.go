@@ -16,7 +16,7 @@ func (r *Runtime) rewrite(ctx context.Context, t core.Task) (core.RunEnd, error)
 	}
 	doc, sel := t.Snapshot.Text, t.Snapshot.Selection
 	s := &steps{r: r, t: t, clean: resolve.NewPreview(doc, sel).Text}
-	res, err := s.do(ctx, 1, req)
+	res, err := s.do(ctx, 1, req, nil)
 	if err != nil {
 		return core.RunEnd{}, err
 	}
