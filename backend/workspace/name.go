@@ -40,6 +40,10 @@ func reservedName(name string) bool {
 	}
 }
 
+// ReservedName reports whether no new file may have this name, since some
+// system cannot hold it.
+func ReservedName(name string) bool { return reservedName(name) || isTemp(name) }
+
 // DefaultIgnored returns the names of the folders and files that a tree sets
 // aside when the person chose no others: what tools and systems fill. The slice
 // is the caller's.

@@ -35,6 +35,10 @@ func (g *Grants) PermitRead(path string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
+	return permitRead(op, p)
+}
+
+func permitRead(op string, p place) (File, error) {
 	f := File{place: p}
 	// Opening proves that it can be read and is a file; nothing is kept open.
 	h, _, err := f.open(op)
@@ -54,11 +58,15 @@ func (g *Grants) PermitList(path string) (Folder, error) {
 	if err != nil {
 		return Folder{}, err
 	}
+	return g.permitList(op, p)
+}
+
+func (g *Grants) permitList(op string, p place) (Folder, error) {
 	if p.exact {
 		return Folder{}, failure(fault.NotAFile, op, p.path, nil)
 	}
 	var info fs.FileInfo
-	err = p.folder.within(func(d Dir) (err error) {
+	err := p.folder.within(func(d Dir) (err error) {
 		info, err = d.Stat(p.rel)
 		return err
 	})
@@ -82,6 +90,10 @@ func (g *Grants) PermitWrite(path string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
+	return g.permitWrite(op, p)
+}
+
+func (g *Grants) permitWrite(op string, p place) (Target, error) {
 	t := Target{place: p, calls: g.calls}
 	spot, err := t.settle(op)
 	if err != nil {

@@ -25,8 +25,11 @@ func Tools() []Tool {
 	return []Tool{
 		{
 			Name: ToolGetActiveDocument, Kind: ToolRead, Permission: PermDocumentRead,
-			Description: "Read the document this conversation is about: its whole text, its path and its front matter. " +
-				"Call it again when you are told that the document changed.",
+			Description: "Read the document this conversation is about as it stands now, unsaved text and front matter too, with its path. " +
+				"What you quote afterwards is looked for in this text. Call it again when you are told that the document changed.",
+			Input: Schema{
+				{Name: "fromLine", Type: TypeInteger, Description: "The first line to give, from 1, to go on where a long text was cut."},
+			},
 		},
 		{
 			Name: ToolGetSelection, Kind: ToolRead, Permission: PermDocumentRead,
@@ -38,26 +41,26 @@ func Tools() []Tool {
 		},
 		{
 			Name: ToolSearchWorkspace, Kind: ToolRead, Permission: PermWorkspaceRead,
-			Description: "Search all documents of the workspace for a text. Gives lines with their path and line number.",
+			Description: "Search all documents of the workspace for a text, unsaved text too. Gives the lines it stands in, as path:line: text.",
 			Input: Schema{
 				{Name: "query", Type: TypeString, Required: true, Description: "What to look for."},
 				{Name: "regex", Type: TypeBoolean, Description: "Whether the query is a regular expression (RE2)."},
 				{Name: "caseSensitive", Type: TypeBoolean, Description: "Whether upper and lower case differ."},
 				{Name: "wholeWord", Type: TypeBoolean, Description: "Whether only whole words match."},
-				{Name: "include", Type: TypeString, Description: "A glob that paths must match, such as Notes/**."},
+				{Name: "include", Type: TypeString, Description: "A glob that paths must match, such as *.md or Notes/**."},
 			},
 		},
 		{
 			Name: ToolReadDocument, Kind: ToolRead, Permission: PermWorkspaceRead,
-			Description: "Read another document of the workspace. A long one is given in parts.",
+			Description: "Read another document of the workspace, unsaved text too. A long one is given in parts; the answer says how to go on.",
 			Input: Schema{
-				{Name: "path", Type: TypeString, Required: true, Description: "Path relative to the workspace."},
+				{Name: "path", Type: TypeString, Required: true, Description: "Path relative to the workspace, with slashes, as listWorkspace and searchWorkspace give it."},
 				{Name: "fromLine", Type: TypeInteger, Description: "The first line to give, from 1."},
 			},
 		},
 		{
 			Name: ToolListWorkspace, Kind: ToolRead, Permission: PermWorkspaceRead,
-			Description: "List the folders and documents of the workspace, or of one of its folders.",
+			Description: "List the folders and documents of the workspace, or of one of its folders, with all that is inside.",
 			Input: Schema{
 				{Name: "path", Type: TypeString, Description: "A folder relative to the workspace; the workspace itself when left out."},
 			},
@@ -72,7 +75,7 @@ func Tools() []Tool {
 				{Name: "newText", Type: TypeString, Required: true, Description: "What takes its place; empty deletes it."},
 				{Name: "at", Type: TypeString, Enum: []string{"start", "end", "caret"}, Description: "Where to insert when oldText is empty."},
 				{Name: "occurrence", Type: TypeInteger, Description: "Which occurrence is meant, from 1; only after an answer that said the quote is ambiguous."},
-				{Name: "scope", Type: TypeString, Enum: []string{"document", "selection"}, Description: "Where the quote must lie. Left out: the selection when there is one, else the document."},
+				{Name: "scope", Type: TypeString, Enum: []string{"document", "selection"}, Description: "Where the quote must lie. Left out: the selection when the person selected something, else the document."},
 				{Name: "summary", Type: TypeString, Required: true, Description: "One sentence for the person, in their language."},
 			},
 		},
@@ -89,7 +92,7 @@ func Tools() []Tool {
 			Name: ToolRenameDocument, Kind: ToolWrite, Permission: PermNotesWrite,
 			Description: "Give a document another name in the same folder. The person is asked each time. Links to it are not changed.",
 			Input: Schema{
-				{Name: "path", Type: TypeString, Required: true, Description: "Path relative to the workspace."},
+				{Name: "path", Type: TypeString, Required: true, Description: "Path relative to the workspace, with slashes."},
 				{Name: "newName", Type: TypeString, Required: true, Description: "The new name, with .md and without a folder."},
 			},
 		},
