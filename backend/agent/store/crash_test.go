@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -95,6 +96,65 @@ func childRun(ctx context.Context, s *Store) (core.Run, error) {
 	return r, err
 }
 
+// childCall brings a call as far as running, asking where it must.
+func childCall(ctx context.Context, s *Store, run core.RunID, name string, kind core.ToolKind) (core.ToolCall, error) {
+	in := json.RawMessage(`{}`)
+	calls, err := s.CommitStep(ctx, run, 1, core.Message{Role: core.RoleAssistant, Parts: []core.Part{
+		{Type: core.PartText, Text: "I look."}, {Type: core.PartToolCall, Name: name, Input: in},
+	}}, []core.ToolCall{{Name: name, Kind: kind, Input: in}})
+	if err != nil {
+		return core.ToolCall{}, err
+	}
+	c := calls[0]
+	if kind == core.ToolWrite && name != core.ToolProposePatch {
+		a, err := s.AskApproval(ctx, core.Approval{ToolCallID: c.ID, Rule: core.PermNotesWrite})
+		if err != nil {
+			return c, err
+		}
+		if _, err := s.DecideApproval(ctx, core.CommandID("allow "+c.ID), a.ID, c.ID, c.InputDigest, core.AllowOnce); err != nil {
+			return c, err
+		}
+	}
+	if err := s.ReadyCall(ctx, c.ID, intent(c)); err != nil {
+		return c, err
+	}
+	return c, s.StartCall(ctx, c.ID)
+}
+
+// childConversation passes every point of the crash matrix that lies in the
+// store, with a read, a write that asks and a proposal, and a cancel at the end.
+func childConversation(ctx context.Context, s *Store) error {
+	sub := rewrite("c")
+	sub.Kind = core.KindConversation
+	run, err := s.Submit(ctx, sub)
+	if err != nil {
+		return err
+	}
+	if err := s.Start(ctx, run.ID); err != nil {
+		return err
+	}
+	for _, call := range []struct {
+		name string
+		kind core.ToolKind
+		end  core.CallEnd
+	}{
+		{core.ToolCreateDocument, core.ToolWrite, core.CallEnd{Result: "created"}},
+		{core.ToolSearchWorkspace, core.ToolRead, core.CallEnd{Result: "short", Truncated: true, Whole: "all of it"}},
+		{core.ToolProposePatch, core.ToolWrite, core.CallEnd{Result: "proposed, not applied", Proposal: proposal(1)}},
+	} {
+		c, err := childCall(ctx, s, run.ID, call.name, call.kind)
+		if err != nil {
+			return err
+		}
+		call.end.State = core.CallSucceeded
+		if err := s.FinishCall(ctx, c.ID, call.end); err != nil {
+			return err
+		}
+	}
+	_, err = s.Cancel(ctx, "x", run.ID)
+	return err
+}
+
 var children = map[string]func(ctx context.Context, s *Store) error{
 	"before accept": func(ctx context.Context, s *Store) error {
 		return s.change(ctx, "test", func(ctx context.Context, t *tx) error {
@@ -166,7 +226,22 @@ var children = map[string]func(ctx context.Context, s *Store) error{
 		_, err = s.Cancel(ctx, "x", r.ID)
 		return err
 	},
-	"io error": childIOError,
+	// whole kept has the file of a result and not yet the result.
+	"whole kept": func(ctx context.Context, s *Store) error {
+		run, err := childRun(ctx, s)
+		if err != nil {
+			return err
+		}
+		end := core.CallEnd{State: core.CallSucceeded, Result: "short", Truncated: true, Whole: "all of it"}
+		c, err := childCall(ctx, s, run.ID, "search", core.ToolRead)
+		if err != nil {
+			return err
+		}
+		_, err = s.keepWhole(ctx, "test", c.ID, end)
+		return err
+	},
+	"conversation": childConversation,
+	"io error":     childIOError,
 	// recovering dies in the middle of recovering another crash.
 	"recovering": func(ctx context.Context, s *Store) error {
 		rows, err := all(ctx, plain{s.reader}, scanRun, qRunsOlderBoot, s.cfg.BootID)
@@ -214,12 +289,12 @@ var children = map[string]func(ctx context.Context, s *Store) error{
 
 // crashed runs a child until it has died, or was killed after a number of lines
 // (0: never), and returns the fields of what it said.
-func crashed(t *testing.T, name, path string, after int) [][]string {
+func crashed(t *testing.T, name, path string, after int, env ...string) [][]string {
 	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)
 	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Env = append(os.Environ(), envChild+"="+name, envPath+"="+path)
+	cmd.Env = append(append(os.Environ(), envChild+"="+name, envPath+"="+path), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	must(t, err)

@@ -108,7 +108,7 @@ func (s *Store) boundLog(ctx context.Context, t *tx) {
 		s.checkpoint(ctx, t)
 		return
 	}
-	if now := time.Now(); now.After(t.nextLog) {
+	if now := s.cfg.Now(); !now.Before(t.nextLog) {
 		if st, err := os.Stat(s.cfg.Path + "-wal"); err == nil && st.Size() > logLimit {
 			t.nextLog = now.Add(logAgain)
 			s.checkpoint(ctx, t)

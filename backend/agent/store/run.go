@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/crash"
@@ -127,7 +126,7 @@ func (t *tx) submit(ctx context.Context, op string, sub core.Submission) (core.R
 		ID: core.RunID(t.s.cfg.NewID()), SessionID: session, CommandID: sub.CommandID, ParentRunID: sub.ParentRunID,
 		Kind: sub.Kind, State: core.RunQueued, Runtime: sub.Runtime, Model: sub.Model, Budget: sub.Budget,
 		Usage: core.Usage{Kind: core.UsageUnknown}, DocURI: sub.DocURI, CreatedAtMs: t.now,
-		Tools: slices.Concat([]string{}, sub.Tools),
+		Tools: append([]string{}, sub.Tools...),
 	}
 	tools, err := encode(run.Tools)
 	if err != nil {
