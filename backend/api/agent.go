@@ -6,6 +6,7 @@ import (
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/host"
+	"galley/backend/agent/task"
 	"galley/backend/agent/wire"
 	"galley/backend/document"
 	"galley/backend/fault"
@@ -32,6 +33,12 @@ type Agent struct {
 	promptDir string
 	// folder is the path of the open folder; empty for none.
 	folder func() string
+	// begin and end say what the tools of a command's run may reach, and that it
+	// comes to nothing.
+	begin func(core.CommandID, task.Reach)
+	end   func(core.CommandID)
+	// unsure are requests that may have been accepted.
+	unsure unsure
 	ctx    func() context.Context
 	log    *slog.Logger
 }
@@ -77,7 +84,10 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 		len(req.Model) > maxName || len(req.Language) > maxTag {
 		return host.Rewrite{}, fault.New(fault.InvalidInput, op, nil)
 	}
-	p, ref, err := s.chosen(op, req.ProviderID, req.Model)
+	if req.ProviderID == "" {
+		return host.Rewrite{}, fault.New(fault.NoProvider, op, nil)
+	}
+	p, ref, err := task.Provider(s.settings, op, core.ModelRef{ProviderID: req.ProviderID, Model: req.Model})
 	if err != nil {
 		return host.Rewrite{}, err
 	}
@@ -105,8 +115,8 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 			Preset: req.Preset, Prompt: prompt, Instruction: req.Instruction, Language: req.Language,
 		},
 		Model:      ref,
-		Provider:   configOf(p),
-		Budget:     budgetOf(s.settings.Get().Limits),
+		Provider:   task.ProviderConfig(p),
+		Budget:     task.Budget(s.settings.Get().Limits),
 		Supersedes: core.ProposalID(req.Supersedes),
 	}, nil
 }
@@ -144,14 +154,4 @@ func (s *Agent) RestartRunner() (RunnerState, error) {
 
 func runnerStateOf(r host.Runner) RunnerState {
 	return RunnerState{Status: string(r.Status), Code: string(r.Code), PID: r.PID, Restarts: r.Restarts}
-}
-
-// configOf is a provider as the Runner gets it: without its secret, which it
-// asks for by reference when a request is about to be made.
-func configOf(p settings.Provider) wire.ProviderConfig {
-	c := wire.ProviderConfig{ID: p.ID, Name: p.Name, Kind: p.Kind, Profile: p.Profile, BaseURL: p.BaseURL}
-	if p.Kind != settings.KindMock {
-		c.CredentialRef = p.ID
-	}
-	return c
 }

@@ -4,16 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/task"
 	"galley/backend/agent/wire"
 	"galley/backend/fault"
 	"galley/backend/markdown"
-	"galley/backend/settings"
 	"galley/backend/text"
 )
 
@@ -44,14 +45,13 @@ func (s *Agent) SubmitMessage(req MessageRequest) (RunRef, error) {
 		case len(req.Text) > maxMessage:
 			return RunRef{}, fault.New(fault.TooLarge, op, nil)
 		}
-		a, err := s.asked(op, req.Place, req.ProviderID, req.Model, req.Language)
+		a, err := s.asked(op, req, req.CommandID, req.Place, req.ProviderID, req.Model, req.Language)
 		if err != nil {
 			return RunRef{}, err
 		}
-		cmd := core.CommandID(req.CommandID)
-		res, err := s.within(cmd, a, func(ctx context.Context) (wire.SubmitResult, error) {
+		res, err := s.within(a, func(ctx context.Context) (wire.SubmitResult, error) {
 			return s.host.Submit(ctx, wire.SubmitParams{
-				CommandID: cmd, SessionID: core.SessionID(req.SessionID), Kind: core.KindConversation, Input: req.Text,
+				CommandID: a.command, SessionID: core.SessionID(req.SessionID), Kind: core.KindConversation, Input: req.Text,
 				ModelRef: a.model, Provider: a.provider, AllowedTools: a.tools, Budget: a.budget, Snapshot: a.snapshot,
 				Policy: a.policy, ContextTokens: a.contextTokens, Language: req.Language, WorkspaceID: a.folder,
 			})
@@ -68,14 +68,13 @@ func (s *Agent) ContinueRun(req ContinueRequest) (RunRef, error) {
 		if wrongID(req.CommandID) || wrongID(req.RunID) {
 			return RunRef{}, fault.New(fault.InvalidInput, op, nil)
 		}
-		a, err := s.asked(op, req.Place, req.ProviderID, req.Model, req.Language)
+		a, err := s.asked(op, req, req.CommandID, req.Place, req.ProviderID, req.Model, req.Language)
 		if err != nil {
 			return RunRef{}, err
 		}
-		cmd := core.CommandID(req.CommandID)
-		res, err := s.within(cmd, a, func(ctx context.Context) (wire.SubmitResult, error) {
+		res, err := s.within(a, func(ctx context.Context) (wire.SubmitResult, error) {
 			return s.host.Continue(ctx, wire.ContinueParams{
-				CommandID: cmd, FromRunID: core.RunID(req.RunID),
+				CommandID: a.command, FromRunID: core.RunID(req.RunID),
 				ModelRef: a.model, Provider: a.provider, AllowedTools: a.tools, Budget: a.budget, Snapshot: a.snapshot,
 				Policy: a.policy, ContextTokens: a.contextTokens, Language: req.Language,
 			})
@@ -86,6 +85,9 @@ func (s *Agent) ContinueRun(req ContinueRequest) (RunRef, error) {
 
 // asking is what a run of a conversation gets besides its words.
 type asking struct {
+	// request is the page's, comparable.
+	request       any
+	command       core.CommandID
 	model         core.ModelRef
 	provider      wire.ProviderConfig
 	contextTokens int
@@ -93,51 +95,37 @@ type asking struct {
 	budget        core.Budget
 	tools         []string
 	// snapshot is nil without a document; name is then empty.
-	snapshot *core.Snapshot
-	name     string
+	snapshot       *core.Snapshot
+	document, name string
 	// folder is the open one; empty for none.
 	folder string
 }
 
-// asked looks at what a person asks with and about.
-func (s *Agent) asked(op string, at Place, providerID, model, language string) (asking, error) {
+// asked looks at what a person asks with and about. A request that comes again
+// since its answer was lost is asked as it was, whatever has changed since (R4).
+func (s *Agent) asked(op string, request any, command string, at Place, providerID, model, language string) (asking, error) {
+	if a, ok := s.unsure.take(core.CommandID(command)); ok && a.request == request {
+		return a, nil
+	}
 	if len(language) > maxTag || len(model) > maxName || len(providerID) > maxName || len(at.DocumentID) > maxID {
 		return asking{}, fault.New(fault.InvalidInput, op, nil)
 	}
 	now := s.settings.Get()
-	if providerID == "" {
-		providerID = now.Provider
-	}
-	p, ref, err := s.chosen(op, providerID, model)
+	p, ref, err := task.Provider(s.settings, op, core.ModelRef{ProviderID: providerID, Model: model})
 	if err != nil {
 		return asking{}, err
 	}
 	a := asking{
-		model: ref, provider: configOf(p), contextTokens: p.ContextTokens,
-		policy: policyOf(now.Permissions), budget: budgetOf(now.Limits),
-		tools: toolsFor(p), folder: s.folder(),
+		request: request, command: core.CommandID(command),
+		model: ref, provider: task.ProviderConfig(p), contextTokens: p.ContextTokens,
+		policy: task.Policy(now.Permissions), budget: task.Budget(now.Limits),
+		tools: task.Tools(p), folder: s.folder(), document: at.DocumentID,
 	}
 	if at.DocumentID == "" {
 		return a, nil
 	}
 	a.snapshot, a.name, err = s.snapshotOf(op, at)
 	return a, err
-}
-
-// chosen is a configured provider, and the model of it that is named or, with
-// none named, its own.
-func (s *Agent) chosen(op, providerID, model string) (settings.Provider, core.ModelRef, error) {
-	p, ok := s.settings.Provider(providerID)
-	if !ok {
-		return p, core.ModelRef{}, fault.New(fault.NoProvider, op, nil)
-	}
-	if model == "" {
-		model = p.Model
-	}
-	if model == "" {
-		return p, core.ModelRef{}, fault.New(fault.ModelNotFound, op, nil)
-	}
-	return p, core.ModelRef{ProviderID: p.ID, Model: model}, nil
 }
 
 // snapshotOf is a document as it stands in the mirror, and its name.
@@ -158,28 +146,6 @@ func (s *Agent) snapshotOf(op string, at Place) (*core.Snapshot, string, error) 
 		Selection:   core.Range{From: at.From, To: at.To},
 		FrontMatter: markdown.FrontMatter(snap.Text),
 	}, name, nil
-}
-
-// policyOf is what the person lets runs do.
-func policyOf(p settings.Permissions) core.Policy {
-	return core.Policy{
-		core.PermWorkspaceRead: core.Verdict(p.WorkspaceRead),
-		core.PermNotesWrite:    core.Verdict(p.NotesWrite),
-	}
-}
-
-// budgetOf are the limits that the person set; the others are the defaults.
-func budgetOf(l settings.Limits) core.Budget {
-	return core.Budget{TimeMs: (time.Duration(l.Minutes) * time.Minute).Milliseconds(), Steps: l.Steps, Tokens: l.Tokens}
-}
-
-// toolsFor are the tools that a run with a provider may use.
-func toolsFor(p settings.Provider) []string {
-	names := core.ConversationTools()
-	if p.Kind == settings.KindMock {
-		names = append(names, core.DevelopmentTools()...)
-	}
-	return names
 }
 
 // DecideApproval records a person's answer to an approval. One that is late,
@@ -354,13 +320,57 @@ func (s *Agent) ArtifactText(id string, offset int64) (ArtifactText, error) {
 }
 
 // within lets the tools of a run reach what it was given, and submits it.
-func (s *Agent) within(cmd core.CommandID, a asking, submit func(context.Context) (wire.SubmitResult, error)) (wire.SubmitResult, error) {
+func (s *Agent) within(a asking, submit func(context.Context) (wire.SubmitResult, error)) (wire.SubmitResult, error) {
+	s.begin(a.command, task.Reach{DocumentID: a.document, Snapshot: a.snapshot, Workspace: a.folder})
 	res, err := submit(s.ctx())
-	if fault.CodeOf(err) == fault.TooLarge {
+	switch fault.CodeOf(err) {
+	case "":
+		if res.State.Final() {
+			// The command was sent before, and its run has ended.
+			s.end(a.command)
+		}
+	case fault.RunnerGone, fault.Timeout, fault.Cancelled:
+		// It may have been accepted.
+		s.unsure.keep(a)
+	case fault.StoreFailed, fault.CommandConflict:
+		// Another of its name may have been.
+	case fault.TooLarge:
+		s.end(a.command)
 		// Only the document can be: the words are bounded.
 		return res, &fault.Error{Code: fault.TooLarge, Op: "submit", Detail: a.name, Err: err}
+	default:
+		s.end(a.command)
 	}
 	return res, err
+}
+
+// maxUnsure bounds how many askings are remembered; each holds a document.
+const maxUnsure = 4
+
+// unsure are the askings whose answer was lost, the oldest first.
+type unsure struct {
+	mu   sync.Mutex // mu guards kept
+	kept []asking
+}
+
+func (u *unsure) keep(a asking) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.kept = append(u.kept, a)
+	u.kept = slices.Delete(u.kept, 0, max(len(u.kept)-maxUnsure, 0))
+}
+
+// take returns what is remembered of a command, and forgets it.
+func (u *unsure) take(cmd core.CommandID) (asking, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	i := slices.IndexFunc(u.kept, func(a asking) bool { return a.command == cmd })
+	if i < 0 {
+		return asking{}, false
+	}
+	a := u.kept[i]
+	u.kept = slices.Delete(u.kept, i, i+1)
+	return a, true
 }
 
 // wrongID reports whether an id is none.

@@ -275,8 +275,8 @@ func TestAgent_RefusesWhatIsNotSound(t *testing.T) {
 	w.refused(fault.InvalidInput, "Agent.Decide", decide("d3", core.HunkDecision{ID: first, Outcome: core.HunkAccepted}, core.HunkDecision{ID: first, Outcome: core.HunkRejected}))
 	w.refused(fault.InvalidInput, "Agent.Decide", decide("", core.HunkDecision{ID: first, Outcome: core.HunkAccepted}))
 	w.refused(fault.InvalidInput, "Agent.Cancel", CancelRequest{RunID: string(p.RunID)})
-	w.refused(fault.NotFound, "Agent.Decide", DecideRequest{CommandID: "d4", ProposalID: "none"})
-	w.refused(fault.NotFound, "Agent.Proposal", "")
+	w.refused(fault.NotFound, "Agent.Decide", DecideRequest{CommandID: "d4", ProposalID: "none", Hunks: []core.HunkDecision{{ID: "1", Outcome: core.HunkAccepted}}})
+	w.refused(fault.InvalidInput, "Agent.Proposal", "")
 	if got := ask[core.Proposal](w.window, "Agent.Proposal", string(p.ID)); got.State != core.ProposalProposed {
 		t.Errorf("the proposal is %s", got.State)
 	}

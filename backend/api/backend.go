@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 
-	"galley/backend/agent/core"
 	"galley/backend/agent/host"
+	"galley/backend/agent/task"
+	"galley/backend/agent/tools"
 	"galley/backend/credential"
 	"galley/backend/document"
 	"galley/backend/fault"
@@ -43,9 +44,12 @@ type Backend struct {
 	agent     *Agent
 	settings  *Settings
 
-	grants  *workspace.Grants
-	set     *document.Set
-	host    *host.Host
+	grants *workspace.Grants
+	set    *document.Set
+	host   *host.Host
+	// tools carries out what runs ask for; tasks makes those of other programs.
+	tools   *tools.Executor
+	tasks   *task.Maker
 	store   *settings.Store
 	keys    *credential.Store
 	emitter *Emitter
@@ -91,15 +95,6 @@ func New(cfg Config) (*Backend, error) {
 		cfg.Log.Warn("page takes no note of the question to close, ending")
 		cfg.Quit()
 	}}
-	b.host, err = host.New(host.Config{
-		Home: cfg.Home.Dir, Logger: cfg.Log,
-		Credential: func(ctx context.Context, ref string) (string, error) { return Key(ctx, store, keys, ref) },
-		OnEvent:    b.onEvent, OnPreview: b.emitter.EmitPreview, OnResync: b.resync,
-		OnRunner: func(r host.Runner) { b.emitter.Emit("runner.changed", runnerStateOf(r)) },
-	})
-	if err != nil {
-		return nil, err
-	}
 	ctx := func() context.Context { return b.ctx }
 	by := gestures{dialogs: cfg.Dialogs, granter: grants}
 	b.stored = settings.OpenSessions(settings.SessionConfig{Home: cfg.Home, Log: cfg.Log})
@@ -113,27 +108,15 @@ func New(cfg Config) (*Backend, error) {
 	}
 	b.sessions.entered = b.recoverSets
 	b.workspace = &Workspace{watcher: b.watcher, changed: b.changed, move: b.move, search: b.search, index: b.index, sets: b.sets, set: set, grants: grants, gestures: by, sessions: b.sessions, ctx: ctx, openURL: cfg.OpenURL, sampleDir: cfg.Home.Sample(), settings: store, log: cfg.Log}
-	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, ctx: ctx, log: cfg.Log}
+	if err = b.newHost(cfg); err != nil {
+		return nil, err
+	}
+	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, begin: b.reach, end: b.tools.End, ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
 		store: store, aside: b.setAside, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
 		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,
 	}
 	return b, nil
-}
-
-func (b *Backend) onEvent(e core.Event) {
-	if err := b.emitter.EmitEvent(e); err != nil {
-		// The page would wait for it for ever: let it fetch the state.
-		b.log.Error("event not passed on", "type", e.Type, "err", err)
-		b.resync()
-	}
-}
-
-// resync makes the page fetch the agent's state: it sees the gap by the message
-// after it.
-func (b *Backend) resync() {
-	b.emitter.Gap()
-	b.emitter.Emit("runner.changed", runnerStateOf(b.host.Runner()))
 }
 
 // usable begins what waits for a window that can be used (F11).
@@ -238,6 +221,8 @@ func (b *Backend) Close(ctx context.Context) error {
 	b.stored.Survived()
 	err := b.set.Close(ctx)
 	b.host.Close(ctx)
+	b.tools.Close()
+	b.tasks.Close()
 	b.cancel()
 	b.search.Close()
 	b.index.Close()

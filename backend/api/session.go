@@ -48,6 +48,8 @@ type sessions struct {
 	// first is closed when a page has attached.
 	first func()
 	ready chan struct{}
+	// begun is closed when what this start opens is open.
+	begun chan struct{}
 	// openings are done in their order by run; changed has room for one.
 	openings chan func(context.Context)
 	changed  chan struct{}
@@ -75,7 +77,7 @@ type sessions struct {
 func newSessions(set *document.Set, grants *workspace.Grants, by gestures, store *settings.Sessions, emitter *Emitter, log *slog.Logger) *sessions {
 	s := &sessions{
 		set: set, grants: grants, gestures: by, store: store, emitter: emitter, log: log,
-		ready: make(chan struct{}), openings: make(chan func(context.Context), maxOpenings), changed: make(chan struct{}, 1),
+		ready: make(chan struct{}), begun: make(chan struct{}), openings: make(chan func(context.Context), maxOpenings), changed: make(chan struct{}, 1),
 		views: map[string]DocumentView{}, hidden: map[string]bool{},
 		layout: Layout{Sidebar: true}, entered: func(context.Context) {}, aim: func() {}, paused: 1, // until the start is over
 	}
@@ -95,6 +97,11 @@ func (s *sessions) run(ctx context.Context) {
 		return
 	}
 	s.begin(ctx)
+	for range len(s.openings) {
+		// What the command line names.
+		(<-s.openings)(ctx)
+	}
+	close(s.begun)
 	alive := time.After(earlyDeath)
 	var rest <-chan time.Time
 	for {

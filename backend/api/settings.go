@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"galley/backend/agent/host"
+	"galley/backend/agent/task"
 	"galley/backend/agent/wire"
 	"galley/backend/credential"
 	"galley/backend/fault"
@@ -104,7 +105,7 @@ func (s *Settings) TestProvider(id string) (TestResult, error) {
 		if !ok {
 			return TestResult{}, fault.New(fault.NoProvider, "test provider", nil)
 		}
-		r, err := s.host.TestProvider(s.ctx(), wire.ProviderTestParams{Provider: configOf(p), Model: p.Model})
+		r, err := s.host.TestProvider(s.ctx(), wire.ProviderTestParams{Provider: task.ProviderConfig(p), Model: p.Model})
 		models := r.Models
 		if models == nil {
 			models = []string{}
@@ -157,7 +158,7 @@ func (s *Settings) providerState(ctx context.Context, p settings.Provider) Provi
 	if p.Kind == settings.KindMock {
 		return out
 	}
-	out.NeedsKey = needsKey(p)
+	out.NeedsKey = task.NeedsKey(p)
 	url, err := provider.ChatURL(p.BaseURL)
 	if err != nil {
 		out.Problem = string(fault.CodeOf(err))
@@ -169,30 +170,4 @@ func (s *Settings) providerState(ctx context.Context, p settings.Provider) Provi
 	}
 	out.Key.Place, out.Key.Keyring, out.Key.StoredAtMs = string(d.Place), d.Keyring, d.StoredAtMs
 	return out
-}
-
-// needsKey says whether a provider cannot be used without a key. A server on
-// this machine, and one of a profile that runs there, may need none.
-func needsKey(p settings.Provider) bool {
-	if p.Kind == settings.KindMock || provider.ProfileOf(p.Profile).Local {
-		return false
-	}
-	return !provider.IsLocalURL(p.BaseURL)
-}
-
-// Key returns the key of a provider for the Runner, "" when it may go without.
-// It is the host's credential callback and not bound.
-func Key(ctx context.Context, store *settings.Store, keys *credential.Store, ref string) (string, error) {
-	p, ok := store.Provider(ref)
-	if !ok {
-		return "", fault.New(fault.NoProvider, "get key", nil)
-	}
-	secret, err := keys.Get(ctx, ref)
-	if err != nil {
-		if !needsKey(p) && fault.CodeOf(err) == fault.NoKey {
-			return "", nil
-		}
-		return "", err
-	}
-	return secret.Reveal(), nil
 }

@@ -16,10 +16,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"galley/backend/agent/core"
 	"galley/backend/agent/host"
 	"galley/backend/credential"
 	"galley/backend/fault"
 	"galley/backend/settings"
+	"galley/backend/text"
 )
 
 // bound lists the services, as Wails sees them.
@@ -348,15 +350,17 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 
 	refuse(fault.InvalidInput, "Agent.SubmitRewrite", RewriteRequest{})
 	refuse(fault.NotFound, "Agent.Cancel", CancelRequest{CommandID: "c", RunID: "none"})
-	refuse(fault.NotFound, "Agent.Decide", DecideRequest{CommandID: "c2", ProposalID: "none"})
+	refuse(fault.NotFound, "Agent.Decide", DecideRequest{
+		CommandID: "c2", ProposalID: "none", Hunks: []core.HunkDecision{{ID: "1", Outcome: core.HunkAccepted}},
+	})
 	refuse(fault.NotFound, "Agent.Proposal", "none")
 	refuse(fault.InvalidInput, "Agent.SubmitMessage", MessageRequest{})
 	refuse(fault.NotFound, "Agent.ContinueRun", ContinueRequest{CommandID: "c3", RunID: "none", ProviderID: settings.Mock().ID})
-	refuse(fault.NotFound, "Agent.DecideApproval", ApprovalRequest{CommandID: "c4", ApprovalID: "none", ToolCallID: "none", Decision: "deny"})
+	refuse(fault.NotFound, "Agent.DecideApproval", ApprovalRequest{CommandID: "c4", ApprovalID: "none", ToolCallID: "none", InputDigest: text.Digest(""), Decision: "deny"})
 	refuse(fault.NotFound, "Agent.ReconcileCall", ReconcileRequest{CommandID: "c5", ToolCallID: "none", Verdict: "absent"})
 	refuse(fault.NotFound, "Agent.ChangeSession", SessionChange{CommandID: "c6", SessionID: "none", Title: "x"})
 	refuse(fault.NotFound, "Agent.DeleteSession", SessionRemoval{CommandID: "c7", SessionID: "none"})
-	call("Agent.SessionEvents", "none", 0)
+	refuse(fault.NotFound, "Agent.SessionEvents", "none", 0)
 	refuse(fault.NotFound, "Agent.RunDetail", "none")
 	refuse(fault.NotFound, "Agent.ToolCall", "none")
 	refuse(fault.NotFound, "Agent.MessageText", "none", "none")
