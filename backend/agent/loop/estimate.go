@@ -2,7 +2,6 @@ package loop
 
 import (
 	"encoding/json"
-	"unicode"
 
 	"galley/backend/agent/core"
 )
@@ -44,10 +43,16 @@ func rawTokens(s string) int {
 
 func withMargin(n int) int { return n + (n*marginPercent+99)/100 }
 
-// isWide tells the characters that count as a token each.
+// isWide tells the characters that count as a token each: those of Chinese,
+// Japanese and Korean, and their marks.
 func isWide(r rune) bool {
-	return r >= 0x2E80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Yi) ||
-		r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFFEF)
+	switch {
+	case r < 0x2E80:
+		return false
+	case r <= 0xA4CF, r >= 0xAC00 && r <= 0xD7AF, r >= 0xF900 && r <= 0xFAFF, r >= 0xFF00 && r <= 0xFFEF:
+		return true
+	}
+	return r >= 0x20000 && r <= 0x3FFFF
 }
 
 // toolTokens estimates what the schemas of the tools cost.

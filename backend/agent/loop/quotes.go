@@ -16,10 +16,10 @@ const maxMisses = 3
 
 // quotes watches a model that tries to quote one passage.
 type quotes struct {
-	// document is what the model saw of it last.
-	document string
-	target   string
-	misses   int
+	// document is its text as the run began, read what a tool gave of it since.
+	document, read string
+	target         string
+	misses         int
 }
 
 // The bounds of an excerpt.
@@ -32,7 +32,7 @@ const (
 // where that helps. It reports whether the run should stop.
 func (q *quotes) note(c core.ToolCall, res core.ToolResult, end *core.CallEnd) bool {
 	if c.Name == core.ToolGetActiveDocument && end.State == core.CallSucceeded {
-		q.document = end.Result
+		q.read = unfenced(end.Result)
 	}
 	if c.Name != core.ToolProposePatch {
 		return false
@@ -64,9 +64,22 @@ func (q *quotes) note(c core.ToolCall, res core.ToolResult, end *core.CallEnd) b
 // passage.
 const sameTarget = 0.6
 
-// excerpt is the part of the document that is most like a quotation.
+// unfenced is what stands between the marks of a result.
+func unfenced(s string) string {
+	_, s, found := strings.Cut(s, "\n<data ")
+	if !found {
+		return ""
+	}
+	_, s, _ = strings.Cut(s, ">\n")
+	if i := strings.LastIndex(s, "</data "); i >= 0 {
+		s = s[:i]
+	}
+	return s
+}
+
+// excerpt is the part of the document that is most like a quotation, as the
+// model saw it last where it was read.
 func (q *quotes) excerpt(target string) string {
-	lines := strings.Split(q.document, "\n")
 	want := pairs(target)
 	for _, l := range strings.Split(target, "\n") {
 		if p := pairs(l); len(p) > 0 {
@@ -74,18 +87,21 @@ func (q *quotes) excerpt(target string) string {
 			break
 		}
 	}
-	best, most := -1, 0.0
-	for i, l := range lines {
-		if like := held(want, pairs(l)); like > most {
-			best, most = i, like
+	part, most := "", 0.0
+	for _, text := range []string{q.read, q.document} {
+		lines := strings.Split(text, "\n")
+		best := -1
+		for i, l := range lines {
+			if like := held(want, pairs(l)); like > most {
+				best, most = i, like
+			}
+		}
+		if best >= 0 {
+			from, to := max(0, best-excerptLines), min(len(lines), best+excerptLines+1)
+			part, _ = shorten(strings.Join(lines[from:to], "\n"), excerptBytes)
 		}
 	}
-	if best < 0 {
-		return ""
-	}
-	from, to := max(0, best-excerptLines), min(len(lines), best+excerptLines+1)
-	short, _ := shorten(strings.Join(lines[from:to], "\n"), excerptBytes)
-	return short
+	return part
 }
 
 // pairs are the pairs of neighbouring letters of a text.

@@ -65,6 +65,7 @@ func bareText(c core.ToolCall, since string, v core.ToolVerdict) string {
 	if c.State != core.CallSucceeded && (c.State != core.CallFailed || c.Reason == reasonDenied) {
 		return resultText(c, since, v) // short, and not to be lost
 	}
+	c.Truncated = false // the line below says it all
 	lines := notes(c, since, v)
 	kept := ""
 	if c.ArtifactID != "" {
