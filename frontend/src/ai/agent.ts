@@ -96,7 +96,10 @@ export function createAgent(config: AgentConfig): Agent {
   };
 }
 
-/** Why AI is off, the nearest cause first; null when it is on. */
+/**
+ * Why AI is off, the nearest cause first; null when it is on. Busy means that
+ * a command line has the agent of this home.
+ */
 export function offReason(
   settings: SettingsState | null,
   view: Pick<AgentView, "runner">,
@@ -114,6 +117,10 @@ export function offReason(
   }
   if (view.runner.status === "failed" || view.runner.status === "stopped") {
     return isFaultCode(view.runner.code) ? view.runner.code : "runner_gone";
+  }
+  if (view.runner.status === "elsewhere") {
+    // What is running is watched; new runs wait until the command line is done.
+    return "busy";
   }
   if (!online && !isLocal(provider.url)) {
     return "offline";

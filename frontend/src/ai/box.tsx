@@ -8,7 +8,8 @@ import type { FaultAction } from "../ui/fault";
 import { FaultNotice } from "../ui/fault-notice";
 import { Icon } from "../ui/icon";
 import { presets } from "./presets";
-import { isUnderWay, type Phase, type Rewrite, type Wish } from "./rewrites";
+import type { Wish } from "./review-proposals";
+import { isUnderWay, type Phase, type Rewrite } from "./rewrites";
 
 /** Props of RewriteBox. */
 export interface RewriteBoxProps {

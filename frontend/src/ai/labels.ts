@@ -1,3 +1,4 @@
+import type { FaultCode } from "../backend";
 import type { HunkPlace, ReviewLabels } from "../editor";
 import { localeTag, type MessageKey, t } from "../i18n";
 
@@ -23,6 +24,22 @@ export function warningText(kinds: readonly string[]): string {
     return key === undefined ? [] : [t(key)];
   });
   return new Intl.ListFormat(localeTag.peek(), { style: "narrow" }).format(words);
+}
+
+/** Why AI is off, as the label of a control that it turns off says it. */
+export function offLabel(off: FaultCode): MessageKey {
+  switch (off) {
+    case "no_provider":
+      return "off.noProvider";
+    case "no_key":
+      return "off.noKey";
+    case "offline":
+      return "off.noNetwork";
+    case "busy":
+      return "off.elsewhere";
+    default:
+      return "off.runner";
+  }
 }
 
 /** The words of a review in the language of the interface. */

@@ -1,17 +1,20 @@
 import { type ReadonlySignal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
+import type { Proposal } from "../backend";
 import type { CompositionWatch, HunkView, ReviewAction, ReviewView } from "../editor";
-import { reviewListAction, watchComposition } from "../editor";
+import { isOpen, reviewListAction, watchComposition } from "../editor";
 import { t } from "../i18n";
 import { Icon } from "../ui/icon";
+import { baseName } from "../ui/paths";
 import { warningText } from "./labels";
 import { presets } from "./presets";
-import type { OpenProposal } from "./rewrites";
+import type { OpenProposal, OtherProposal, Proposals } from "./review-proposals";
 
 /** Props of ReviewPanel. */
 export interface ReviewPanelProps {
-  readonly proposal: ReadonlySignal<OpenProposal | null>;
-  readonly review: ReadonlySignal<ReviewView | null>;
+  readonly proposals: Pick<Proposals, "front" | "review" | "others">;
+  /** The one that could be asked for anew; null for none. */
+  readonly again: ReadonlySignal<OpenProposal | null>;
   /** The shown key of "rewrite selection". */
   readonly rewriteKey: string;
   readonly acceptAllKey: string;
@@ -19,26 +22,23 @@ export interface ReviewPanelProps {
   readonly onTick: (hunk: string, ticked: boolean) => void;
   readonly onAction: (action: Exclude<ReviewAction, "leave">) => void;
   readonly onRegenerate: (remark: string) => void;
-  readonly onDismiss: () => void;
+  /** Asks the conversation that made a proposal to make it again; absent while there is none. */
+  readonly onAskAgain?: ((proposal: Proposal) => void) | undefined;
+  readonly onDismiss: (id: string) => void;
+  /** Brings a proposal of another document to the front. */
+  readonly onShow: (id: string) => void;
   readonly onLeave: () => void;
 }
 
+/** How many proposals of other documents are listed. */
+const mostOthers = 20;
+
 /** The list of a review: one row a hunk, decided by single keys (UI.md section 7). */
 export function ReviewPanel(props: ReviewPanelProps) {
-  const open = props.proposal.value;
-  const review = props.review.value;
-  if (open !== null && !open.placed) {
-    return (
-      <div class="empty">
-        <b>{t("review.unplaced")}</b>
-        <span>{t("review.unplaced.text")}</span>
-        <button type="button" class="btn" onClick={props.onDismiss}>
-          {t("review.dismiss")}
-        </button>
-      </div>
-    );
-  }
-  if (open === null || review === null) {
+  const { front, review, others } = props.proposals;
+  const unplaced = front.value.filter((open) => !open.placed);
+  const shown = review.value;
+  if (front.value.length === 0 && others.value.length === 0) {
     return (
       <div class="empty">
         <b>{t("review.none.title")}</b>
@@ -46,15 +46,94 @@ export function ReviewPanel(props: ReviewPanelProps) {
       </div>
     );
   }
-  return <OpenReview {...props} open={open} shown={review} />;
+  return (
+    <>
+      {shown !== null && (
+        <OpenReview {...props} shown={shown} open={front.value.filter((open) => open.placed)} />
+      )}
+      {(unplaced.length > 0 || others.value.length > 0) && (
+        <div class={shown === null ? "off-text" : "off-text is-below"}>
+          {unplaced.map((open) => (
+            <Unplaced key={open.proposal.id} {...props} open={open} />
+          ))}
+          {others.value.length > 0 && <Others all={others.value} onShow={props.onShow} />}
+        </div>
+      )}
+    </>
+  );
 }
 
-function OpenReview(props: ReviewPanelProps & { readonly open: OpenProposal; readonly shown: ReviewView }) {
+/** A proposal that cannot be placed in the text, and what can be done with it. */
+function Unplaced(props: ReviewPanelProps & { readonly open: OpenProposal }) {
+  const { onAskAgain, onDismiss } = props;
+  const { proposal, inText } = props.open;
+  const id = useId();
+  return (
+    <section class="unplaced" aria-labelledby={id}>
+      <b class="clip" id={id}>
+        {titleOf(props.open)}
+      </b>
+      <div class="badge">
+        <Icon name="clock" small />
+        {t("review.unplaced")}
+      </div>
+      <span>{t(inText ? "review.unplaced.inText" : "review.unplaced.text")}</span>
+      <div class="acts">
+        {proposal.origin === "tool" && onAskAgain !== undefined && !inText && (
+          <button type="button" class="btn sm" onClick={() => onAskAgain(proposal)}>
+            {t("review.askAgain")}
+          </button>
+        )}
+        <button type="button" class="btn sm" onClick={() => onDismiss(proposal.id)}>
+          {t("review.dismiss")}
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** Open proposals of other documents, also of ones that are not open. */
+function Others({
+  all,
+  onShow,
+}: {
+  readonly all: readonly OtherProposal[];
+  readonly onShow: (id: string) => void;
+}) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <h3 class="meta" id={id}>
+        {t("review.others")}
+      </h3>
+      <ul class="others">
+        {all.slice(0, mostOthers).map(({ proposal, path }) => (
+          <li key={proposal.id}>
+            <button type="button" class="row" onClick={() => onShow(proposal.id)}>
+              <span class="clip">
+                {path === "" ? t("review.others.untitled") : baseName(path).replace(/\.md$/, "")}
+              </span>
+              <span class="meta clip">{summaryOf(proposal)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {all.length > mostOthers && (
+        <div class="meta">{t("review.others.more", { n: all.length - mostOthers })}</div>
+      )}
+    </section>
+  );
+}
+
+function OpenReview(
+  props: ReviewPanelProps & { readonly open: readonly OpenProposal[]; readonly shown: ReviewView },
+) {
   const { open, shown } = props;
   const list = useRef<HTMLUListElement>(null);
   const asking = useSignal(false);
-  const undecided = shown.hunks.filter((hunk) => hunk.status !== "accepted" && hunk.status !== "rejected");
+  const undecided = shown.hunks.filter(isOpen);
   const ticked = undecided.filter((hunk) => hunk.ticked && hunk.status !== "stale");
+  const [only] = open;
 
   useEffect(() => {
     list.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
@@ -85,7 +164,9 @@ function OpenReview(props: ReviewPanelProps & { readonly open: OpenProposal; rea
     <>
       <div class="p-head">
         <div class="line">
-          <span class="p-title grow clip">{titleOf(open)}</span>
+          <span class="p-title grow clip">
+            {open.length > 1 || only === undefined ? t("review.several", { n: open.length }) : titleOf(only)}
+          </span>
         </div>
         <div class="meta">
           {undecided.length === shown.hunks.length
@@ -107,12 +188,12 @@ function OpenReview(props: ReviewPanelProps & { readonly open: OpenProposal; rea
         aria-label={t("review.title")}
         onKeyDown={onKeyDown}
       >
-        {shown.hunks.map((hunk) => (
-          <Row key={hunk.id} hunk={hunk} current={hunk.id === shown.current} {...props} />
+        {open.map((one) => (
+          <Group key={one.proposal.id} {...props} one={one} titled={open.length > 1} />
         ))}
       </ul>
       <div class="foot">
-        {open.wish !== null && <Remark onRegenerate={props.onRegenerate} />}
+        {props.again.value !== null && <Remark onRegenerate={props.onRegenerate} />}
         {asking.value ? (
           <div class="acts" role="alertdialog" aria-label={t("review.rejectAll")}>
             <span class="grow">{t("review.rejectAll.ask", { n: undecided.length })}</span>
@@ -160,6 +241,30 @@ function OpenReview(props: ReviewPanelProps & { readonly open: OpenProposal; rea
           </div>
         )}
       </div>
+    </>
+  );
+}
+
+/** The hunks of one proposal, under its summary where there are several. They are numbered as in the text. */
+function Group(
+  props: ReviewPanelProps & {
+    readonly one: OpenProposal;
+    readonly titled: boolean;
+    readonly shown: ReviewView;
+  },
+) {
+  const { one, shown, titled } = props;
+  const hunks = shown.hunks.filter((hunk) => hunk.review === one.proposal.id);
+  return (
+    <>
+      {titled && (
+        <li class="of" title={titleOf(one)}>
+          <span class="clip">{titleOf(one)}</span>
+        </li>
+      )}
+      {hunks.map((hunk) => (
+        <Row key={hunk.id} hunk={hunk} current={hunk.id === shown.current} {...props} />
+      ))}
     </>
   );
 }
@@ -257,11 +362,20 @@ function Remark({ onRegenerate }: { readonly onRegenerate: (remark: string) => v
   );
 }
 
-function titleOf({ wish }: OpenProposal): string {
-  const preset = presets.find((p) => p.id === wish?.preset);
+/** What was asked for, else what the proposal says of itself. */
+function titleOf({ wish, proposal }: OpenProposal): string {
+  if (wish === null) {
+    return summaryOf(proposal);
+  }
+  const preset = presets.find((p) => p.id === wish.preset);
   const name = preset === undefined ? t("review.custom") : t(preset.label);
-  const words = wish?.instruction.trim().replaceAll("\n", ", ") ?? "";
+  const words = wish.instruction.trim().replaceAll("\n", ", ");
   return words === "" ? name : preset === undefined ? words : `${name}: ${words}`;
+}
+
+function summaryOf({ origin, patch }: Proposal): string {
+  const words = visible(patch.summary.trim());
+  return words !== "" ? words : t(origin === "rewrite" ? "review.custom" : "review.unnamed");
 }
 
 /** Line breaks as a sign, so that a row says that one goes or comes. */

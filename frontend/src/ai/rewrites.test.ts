@@ -9,6 +9,7 @@ import { createDocuments, type Documents } from "../document";
 import { acceptTicked, editorExtensions, reviewOf } from "../editor";
 import { type Agent, createAgent } from "./agent";
 import { reviewLabels } from "./labels";
+import { createProposals, type Proposals } from "./review-proposals";
 import { createRewrites, type Rewrites } from "./rewrites";
 
 const text = "It is very quick and really quite good.\n\nSecond paragraph.\n";
@@ -16,6 +17,7 @@ const text = "It is very quick and really quite good.\n\nSecond paragraph.\n";
 let backend: FakeBackend;
 let documents: Documents;
 let rewrites: Rewrites;
+let proposals: Proposals;
 let agent: Agent;
 let receipts: number[];
 let view: EditorView;
@@ -28,7 +30,17 @@ beforeEach(async () => {
     workspace: "/w",
     open: ["/w/a.md", "/w/b.md"],
     pieceMs: 1,
-    providers: [{ id: "mock", name: "Mock", kind: "mock", profile: "", baseUrl: "", model: "mock-1", contextTokens: 32_768 }],
+    providers: [
+      {
+        id: "mock",
+        name: "Mock",
+        kind: "mock",
+        profile: "",
+        baseUrl: "",
+        model: "mock-1",
+        contextTokens: 32_768,
+      },
+    ],
     settings: { provider: "mock" },
   });
   settings = signal<SettingsState | null>(await backend.settings.Get());
@@ -44,7 +56,7 @@ beforeEach(async () => {
         length: info.length,
         version,
         endings,
-        onReview: (event) => rewrites.handleReview(event),
+        onReview: (event) => proposals.handleReview(event),
       }),
       EditorView.updateListener.of((update) => documents.handleUpdate(update)),
     ],
@@ -59,16 +71,22 @@ beforeEach(async () => {
     settleMs: 0,
   });
   agent = createAgent({ backend, events, settings, online: signal(true) });
+  proposals = createProposals({
+    backend,
+    documents,
+    agent,
+    labels: reviewLabels,
+    onReceipt: (accepted) => receipts.push(accepted),
+    onRefused: () => {},
+  });
   rewrites = createRewrites({
     backend,
     documents,
     agent,
     settings,
     language: () => "en",
-    labels: reviewLabels,
+    proposals,
     draw: () => () => {},
-    onReceipt: (accepted) => receipts.push(accepted),
-    onRefused: () => {},
   });
   await events.open();
   const a = documents.tabs.value.find((t) => t.info.value.path === "/w/a.md");
@@ -183,10 +201,11 @@ test("regenerate asks again for the passage as it is now", async () => {
   const rewrite = ask();
   await rewrites.run(rewrite, { preset: "shorten", instruction: "" });
   await until(() => expect(reviewOf(view.state)).not.toBeNull());
-  const before = rewrites.proposal.value?.proposal.id;
+  const before = rewrites.again.value?.proposal.id;
   rewrites.regenerate("keep it warm");
   expect(reviewOf(view.state)).toBeNull();
   await until(() => expect(reviewOf(view.state)).not.toBeNull());
-  expect(rewrites.proposal.value?.proposal.id).not.toBe(before);
-  expect(rewrites.proposal.value?.wish?.instruction).toBe("keep it warm");
+  expect(rewrites.again.value?.proposal.id).not.toBe(before);
+  expect(rewrites.again.value?.wish?.instruction).toBe("keep it warm");
+  expect(proposals.front.value).toHaveLength(1);
 });

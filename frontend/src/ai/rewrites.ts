@@ -1,34 +1,28 @@
-import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import {
   type Backend,
   BackendError,
   isFaultCode,
   type Message,
-  type Proposal,
   type RunChanged,
   type SettingsState,
 } from "../backend";
 import type { Documents, Tab } from "../document";
-import { digestOf } from "../document";
 import {
-  baseOf,
   boxRange,
-  closeReview,
-  dropBase,
+  forgetBase,
   goToHunk,
   hideBox,
-  openReview,
-  type ReviewEvent,
-  type ReviewLabels,
-  type ReviewView,
-  reviewOf,
+  isOpen,
+  makeCurrent,
+  proposalsOf,
   showBox,
   startBase,
   versionOf,
 } from "../editor";
 import type { Agent } from "./agent";
-import { createDecisions } from "./decisions";
 import { createHeld } from "./held";
+import type { OpenProposal, Proposals, Wish } from "./review-proposals";
 import { type AgentMessage, applyPreview, type Shown } from "./state";
 
 /** Where a rewrite stands, as its box shows it. */
@@ -41,13 +35,6 @@ export type Phase =
   | { readonly status: "stopped" }
   | { readonly status: "failed"; readonly error: BackendError }
   | { readonly status: "nothing"; readonly outcome: "empty" | "no_change" | "refused" };
-
-/** What the person asked for. */
-export interface Wish {
-  /** A preset's id; "" for a custom instruction. */
-  readonly preset: string;
-  readonly instruction: string;
-}
 
 /** The rewrite of one document whose box is open. */
 export interface Rewrite {
@@ -73,16 +60,6 @@ interface OwnRewrite extends Rewrite {
   shown: Shown;
 }
 
-/** A proposal under review in a document. */
-export interface OpenProposal {
-  readonly tab: Tab;
-  readonly proposal: Proposal;
-  /** What was asked for; null when it was made before this page was loaded. */
-  readonly wish: Wish | null;
-  /** False when it was made for a text that is not known any more. */
-  readonly placed: boolean;
-}
-
 /** What rewrites need. */
 export interface RewritesConfig {
   readonly backend: Backend;
@@ -90,39 +67,27 @@ export interface RewritesConfig {
   readonly agent: Agent;
   readonly settings: ReadonlySignal<SettingsState | null>;
   readonly language: () => string;
-  readonly labels: () => ReviewLabels;
+  readonly proposals: Proposals;
   /** Draws the box; the result takes it off. */
   readonly draw: (rewrite: Rewrite) => () => void;
-  /** Told what to say when hunks were accepted. */
-  readonly onReceipt: (accepted: number, identicalBytes: number) => void;
-  /** Told that an accept was refused. */
-  readonly onRefused: (reason: "stale" | "fidelity" | "cut_off") => void;
   readonly newId?: () => string;
   readonly now?: () => number;
 }
 
-/** Rewrites and their proposals. */
+/** The rewrites of this page. */
 export interface Rewrites {
   /** The rewrite of the document in front; null when its box is closed. */
   readonly current: ReadonlySignal<Rewrite | null>;
-  /** The proposal under review in the document in front. */
-  readonly proposal: ReadonlySignal<OpenProposal | null>;
-  /** How the shown review stands. */
-  readonly review: ReadonlySignal<ReviewView | null>;
+  /** The proposal that could be asked for anew: that of the current change, when it was a rewrite. */
+  readonly again: ReadonlySignal<OpenProposal | null>;
   /** Opens the box for the selection, or focuses the one that is open. */
   readonly ask: () => void;
   readonly run: (rewrite: Rewrite, wish: Wish) => Promise<void>;
   /** Stops a run, or closes the box when none is under way. */
   readonly stop: (rewrite: Rewrite) => void;
   readonly close: (rewrite: Rewrite) => void;
-  /** Puts away a proposal that cannot be placed. It counts as rejected. */
-  readonly dismiss: () => void;
-  /** Asks again for the passage as it is now. */
+  /** Asks again for the passage of the current change as it is now. */
   readonly regenerate: (remark: string) => void;
-  /** Shows open proposals of the state again, after a reload (decision 8). */
-  readonly rebind: () => Promise<void>;
-  /** To be called for each event of a review. */
-  readonly handleReview: (event: ReviewEvent) => void;
 }
 
 const nothing: Shown = { attempt: 0, text: "" };
@@ -132,39 +97,20 @@ const mostAttempts = 50;
 
 type RunMessage = AgentMessage | Message<"preview">;
 
-/** Makes the rewrites of this page: one box and one review a document. */
+/** Makes the rewrites of this page: one box a document. */
 export function createRewrites(config: RewritesConfig): Rewrites {
-  const { backend, documents, agent, settings } = config;
+  const { backend, documents, agent, settings, proposals } = config;
   const newId = config.newId ?? (() => crypto.randomUUID());
   const now = config.now ?? (() => Date.now());
-  const decisions = createDecisions(backend, newId);
   const held = createHeld<RunMessage>();
   const open = signal<readonly OwnRewrite[]>([]);
-  const proposals = signal<readonly OpenProposal[]>([]);
-  const review = signal<ReviewView | null>(null);
   const drawn = new Map<OwnRewrite, () => void>();
-  /** Proposals that came while another document was in front, by tab. */
-  const later = new Map<
-    string,
-    { readonly proposal: Proposal; readonly baseId: string; readonly wish: Wish | null }
-  >();
 
   const current = signal<OwnRewrite | null>(null);
-  const proposal = signal<OpenProposal | null>(null);
 
   effect(() => {
     const tab = documents.current.value;
     current.value = open.value.find((r) => r.tab.id === tab?.id) ?? null;
-    const made = proposals.value.find((p) => p.tab.id === tab?.id) ?? null;
-    proposal.value = made;
-    const shown = tab === null ? null : reviewOf(tab.state());
-    // The text may show a difference that is not a proposal.
-    review.value = shown !== null && shown.id === made?.proposal.id ? shown : null;
-    const waiting = tab === null ? undefined : later.get(tab.id);
-    if (tab !== null && waiting !== undefined) {
-      later.delete(tab.id);
-      place(tab, waiting.proposal, waiting.baseId, waiting.wish);
-    }
   });
 
   agent.onMessage((message) => {
@@ -176,11 +122,6 @@ export function createRewrites(config: RewritesConfig): Rewrites {
   });
 
   function handleRunner(status: string): void {
-    if (status === "ready") {
-      decisions.retry();
-      void rebind().catch(() => {});
-      return;
-    }
     if (status !== "stopped" && status !== "failed") {
       return;
     }
@@ -247,55 +188,22 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     held.forget(runId);
     const watched = rewrite.dom.contains(document.activeElement);
     shut(rewrite);
-    if (documents.current.peek()?.id === tab.id) {
-      place(tab, made, commandId, wish);
-      if (watched) {
-        showFirst();
-      }
-    } else {
-      later.set(tab.id, { proposal: made, baseId: commandId, wish });
-    }
-  }
-
-  /** Shows a proposal on the base it was made for. */
-  function place(tab: Tab, made: Proposal, baseId: string, wish: Wish | null): void {
-    const { view } = documents;
-    const base = baseOf(view.state, baseId);
-    const placed = base !== null;
-    remember({ tab, proposal: made, wish, placed });
-    if (base === null) {
+    proposals.place(tab, made, commandId, wish);
+    if (documents.current.peek()?.id !== tab.id) {
       return;
     }
-    openReview(view, {
-      id: made.id,
-      base: base.text,
-      changes: base.changes,
-      hunks: made.hunks.map((hunk) => ({
-        id: hunk.id,
-        edits: made.patch.edits.slice(hunk.first, hunk.first + hunk.count),
-        warnings: hunk.warnings,
-      })),
-      cutOff: made.cutOff,
-      labels: config.labels(),
-      requests: wish === null ? ["reject_all"] : ["regenerate", "reject_all"],
-    });
-    dropBase(view, baseId);
+    const { view } = documents;
     // The marks speak of the passage now; a selection over them would hide them.
     view.dispatch({ selection: { anchor: view.state.selection.main.from } });
-    review.value = reviewOf(view.state);
     view.focus();
-  }
-
-  /** Brings the first change into sight, for whoever waited in the box. */
-  function showFirst(): void {
-    const first = reviewOf(documents.view.state)?.current;
-    if (first) {
-      goToHunk(documents.view, first);
+    const first = proposals.review.peek()?.hunks.find((hunk) => hunk.review === made?.id && isOpen(hunk));
+    if (first !== undefined) {
+      if (watched) {
+        goToHunk(view, first.id);
+      } else {
+        view.dispatch({ effects: makeCurrent(first.id) });
+      }
     }
-  }
-
-  function remember(next: OpenProposal): void {
-    proposals.value = [...proposals.value.filter((p) => p.tab.id !== next.tab.id), next];
   }
 
   function endOf(change: RunChanged): Phase {
@@ -322,8 +230,8 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     if (rewrite.runId !== "") {
       held.forget(rewrite.runId);
     }
-    if (documents.current.peek()?.id === rewrite.tab.id) {
-      dropBase(documents.view, rewrite.commandId);
+    if (documents.tabs.peek().includes(rewrite.tab)) {
+      documents.change(rewrite.tab.id, { effects: forgetBase.of(rewrite.commandId) });
     }
     rewrite.runId = "";
     rewrite.phase.value = phase;
@@ -388,6 +296,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     rewrite.partial.value = "";
     rewrite.shown = nothing;
     rewrite.commandId = newId();
+    proposals.claim(rewrite.commandId);
     held.expect();
     try {
       const runId = await submit(rewrite, wish);
@@ -517,16 +426,21 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     }
   });
 
+  const again = computed(() => {
+    const review = proposals.review.value;
+    const id = review?.hunks.find((hunk) => hunk.id === review.current)?.review;
+    const shown = proposals.front.value.find(({ proposal }) => proposal.id === id);
+    return shown === undefined || shown.wish === null ? null : shown;
+  });
+
   function regenerate(remark: string): void {
-    const shown = proposal.peek();
+    const shown = again.peek();
     if (shown === null || shown.wish === null || shown.tab.id !== documents.current.peek()?.id) {
       return;
     }
     const { wish } = shown;
     const range = rangeNow(shown);
-    closeReview(documents.view);
-    review.value = null;
-    proposals.value = proposals.value.filter((p) => p !== shown);
+    proposals.withdraw(shown.proposal.id);
     const rewrite = begin(shown.tab, range.from, range.to, shown.proposal.id);
     const instruction = [wish.instruction, remark].filter((s) => s.trim() !== "").join("\n");
     void run(rewrite, { preset: wish.preset, instruction });
@@ -535,73 +449,18 @@ export function createRewrites(config: RewritesConfig): Rewrites {
   /** The lines that the proposal is about, as they are now. */
   function rangeNow(shown: OpenProposal): { readonly from: number; readonly to: number } {
     const { state } = documents.view;
-    const hunks = reviewOf(state)?.hunks ?? [];
+    const all = proposalsOf(state)?.hunks ?? [];
+    const hunks = all.filter((hunk) => hunk.review === shown.proposal.id);
     const from = Math.min(...hunks.map((h) => h.from), state.doc.length);
     const to = Math.max(...hunks.map((h) => h.to), 0);
-    if (!shown.placed || from > to) {
+    if (from > to) {
       const { main } = state.selection;
       return { from: main.from, to: main.to };
     }
     return { from: state.doc.lineAt(from).from, to: state.doc.lineAt(to).to };
   }
 
-  function dismiss(): void {
-    const shown = proposal.peek();
-    if (shown === null || shown.placed) {
-      return;
-    }
-    const hunks = shown.proposal.hunks.map(({ id }) => ({ id, outcome: "rejected" as const }));
-    decisions.add(shown.proposal.id, hunks, versionOf(shown.tab.state()));
-    proposals.value = proposals.value.filter((p) => p !== shown);
-  }
-
-  async function rebind(): Promise<void> {
-    for (const made of agent.view.peek().proposals.values()) {
-      if (made.state !== "proposed" || proposals.peek().some((p) => p.proposal.id === made.id)) {
-        continue;
-      }
-      const tab = documents.tabs.peek().find((t) => t.info.peek().uri === made.docUri);
-      if (tab === undefined || proposals.peek().some((p) => p.tab.id === tab.id)) {
-        continue;
-      }
-      const same = (await digestOf(tab.state().doc.toString())) === made.baseDigest;
-      const whole = made.hunks.length > 0 ? made : await backend.agent.Proposal(made.id);
-      if (!same || documents.current.peek()?.id !== tab.id) {
-        remember({ tab, proposal: whole, wish: null, placed: false });
-        continue;
-      }
-      startBase(documents.view, made.id);
-      place(tab, whole, made.id, null);
-    }
-  }
-
-  function handleReview(event: ReviewEvent): void {
-    switch (event.type) {
-      case "changed":
-        review.value = event.review;
-        return;
-      case "decided":
-      case "reopened":
-        decisions.add(event.id, event.decisions, event.version);
-        return;
-      case "receipt":
-        config.onReceipt(event.accepted, event.identicalBytes);
-        return;
-      case "refused":
-        config.onRefused(event.reason);
-        return;
-      case "requested":
-        if (event.request === "regenerate") {
-          regenerate("");
-        }
-        return;
-      case "finished":
-        closeReview(documents.view);
-        return;
-    }
-  }
-
-  return { current, proposal, review, ask, run, stop, close, dismiss, regenerate, rebind, handleReview };
+  return { current, again, ask, run, stop, close, regenerate };
 }
 
 /** Whether a run is under way. */

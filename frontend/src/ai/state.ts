@@ -89,7 +89,16 @@ export function reduce(view: AgentView, message: AgentMessage): AgentView {
       if (proposal === undefined) {
         return next;
       }
-      const changed = { ...proposal, state: message.payload.state };
+      const outcomes = new Map(message.payload.hunks.map(({ id, outcome }) => [id, outcome]));
+      const changed: Proposal = {
+        ...proposal,
+        state: message.payload.state,
+        hunks: proposal.hunks.map((hunk) => ({
+          ...hunk,
+          ...(outcomes.has(hunk.id) && { outcome: outcomes.get(hunk.id) ?? "open" }),
+        })),
+        decidedAtMs: message.payload.state === "proposed" ? 0 : message.atMs,
+      };
       return { ...next, proposals: new Map(view.proposals).set(proposal.id, changed) };
     }
     case "session.created":
@@ -98,7 +107,13 @@ export function reduce(view: AgentView, message: AgentMessage): AgentView {
     case "session.deleted": {
       const sessions = new Map(view.sessions);
       sessions.delete(message.payload.sessionId);
-      return { ...next, sessions };
+      const gone = (runId: string): boolean => view.runs.get(runId)?.sessionId === message.payload.sessionId;
+      return {
+        ...next,
+        sessions,
+        runs: new Map([...view.runs].filter(([id]) => !gone(id))),
+        proposals: new Map([...view.proposals].filter(([, { runId }]) => !gone(runId))),
+      };
     }
     case "approval.asked":
     case "approval.decided": {

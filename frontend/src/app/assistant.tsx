@@ -1,18 +1,21 @@
 /** AI in the window: its panel, its box, its commands, and what the status bar says of it. */
 
-import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { render } from "preact";
 import {
+  type Agent,
   createAgent,
+  createProposals,
   createRewrites,
   isUnderWay,
+  type Proposals,
   ReviewPanel,
   type Rewrite,
   RewriteBox,
   type Rewrites,
   reviewLabels,
 } from "../ai";
-import type { Backend, Events } from "../backend";
+import type { Backend, Events, Proposal } from "../backend";
 import type { Documents } from "../document";
 import { goToHunk, type ReviewAction, type ReviewEvent, runReviewAction, setTicked } from "../editor";
 import { language, t } from "../i18n";
@@ -38,8 +41,12 @@ export interface Assistant {
   /** How many tasks are under way. */
   readonly runs: () => number;
   readonly attach: () => Promise<void>;
-  /** Shows proposals again that were open before the page was loaded. */
-  readonly rebind: () => Promise<void>;
+  readonly agent: Agent;
+  readonly proposals: Proposals;
+  /** Brings a proposal to the front: its document, the review, and its first open change. Rejects when its document cannot be opened. */
+  readonly showProposal: (id: string) => Promise<void>;
+  /** What asks the conversation again for a proposal that has no place any more; null for nothing. */
+  readonly askAgain: Signal<((proposal: Proposal) => void) | null>;
   readonly handleReview: (event: ReviewEvent) => void;
   /** The review, as a view of the side panel. */
   readonly panel: () => PanelView;
@@ -63,6 +70,8 @@ export interface AssistantConfig {
   readonly isOtherReview: () => boolean;
   /** Whether something else stands in place of the text. */
   readonly isCovered: () => boolean;
+  /** Does something that may fail, and says so when it does. */
+  readonly attempt: (what: () => Promise<unknown>) => void;
 }
 
 /** Makes it, and fills the window's slots. */
@@ -75,14 +84,19 @@ export function createAssistant(config: AssistantConfig): Assistant {
     return providers.find((p) => p.id === chosen.provider) ?? null;
   });
 
-  const rewrites: Rewrites = createRewrites({
+  const askAgain = signal<((proposal: Proposal) => void) | null>(null);
+  const proposals = createProposals({
     backend,
     documents,
     agent,
-    settings: settings.state,
-    language: () => language.peek(),
     labels: reviewLabels,
-    draw: (rewrite) => draw(rewrite),
+    onShown: () => {
+      config.settingsTab.front.value = false;
+      layout.panelView.value = "review";
+      layout.panelOpen.value = true;
+      // What was pressed may be gone with the view it was in.
+      documents.view.focus();
+    },
     onReceipt: (n, bytes) => {
       refused.value = null;
       toasts.show({
@@ -93,6 +107,20 @@ export function createAssistant(config: AssistantConfig): Assistant {
     onRefused: (reason) => {
       refused.value = reason;
     },
+  });
+  const rewrites: Rewrites = createRewrites({
+    backend,
+    documents,
+    agent,
+    settings: settings.state,
+    language: () => language.peek(),
+    proposals,
+    draw: (rewrite) => draw(rewrite),
+  });
+  agent.onMessage((message) => {
+    if (message.type === "runner.changed" && message.payload.status === "ready") {
+      proposals.retry();
+    }
   });
 
   function draw(rewrite: Rewrite): () => void {
@@ -120,29 +148,29 @@ export function createAssistant(config: AssistantConfig): Assistant {
   const panel = (): PanelView => ({
     id: "review",
     label: t("review.title"),
-    count:
-      rewrites.review.value?.hunks.filter((h) => h.status !== "accepted" && h.status !== "rejected").length ??
-      0,
+    count: proposals.count.value,
     content: () => (
       <ReviewPanel
-        proposal={rewrites.proposal}
-        review={rewrites.review}
+        proposals={proposals}
+        again={rewrites.again}
         rewriteKey={keyOf("ai.rewrite")}
         acceptAllKey={keyOf("ai.review.acceptAll")}
         onGo={(hunk) => goToHunk(documents.view, hunk)}
         onTick={(hunk, ticked) => setTicked(documents.view, hunk, ticked)}
         onAction={(action) => runReviewAction(documents.view, action)}
         onRegenerate={(remark) => rewrites.regenerate(remark)}
-        onDismiss={() => rewrites.dismiss()}
+        onAskAgain={askAgain.value ?? undefined}
+        onDismiss={(id) => config.attempt(() => proposals.dismiss(id))}
+        onShow={(id) => config.attempt(() => proposals.show(id))}
         onLeave={focusText}
       />
     ),
   });
 
-  sayWhatIsDone(rewrites, slots);
+  sayWhatIsDone(rewrites, proposals, slots);
 
   const isStale = (hunk: string | null): boolean =>
-    rewrites.review.value?.hunks.some((h) => h.id === hunk && h.status === "stale") === true;
+    proposals.review.value?.hunks.some((h) => h.id === hunk && h.status === "stale") === true;
 
   /** Regenerating begins with a remark, which may stay empty; only a stale change is asked for anew at once. */
   const askForRemark = (): void => {
@@ -153,20 +181,27 @@ export function createAssistant(config: AssistantConfig): Assistant {
   };
 
   const inReview = (action: Exclude<ReviewAction, "leave">): CommandAction => ({
-    off: () => (rewrites.review.value === null && !config.isOtherReview() ? "off.noReview" : ""),
+    off: () => (proposals.review.value === null && !config.isOtherReview() ? "off.noReview" : ""),
     run: () => runReviewAction(documents.view, action),
   });
 
   return {
     runs: () => [...agent.view.peek().runs.values()].filter((run) => run.endedAtMs === 0).length,
     attach: () => agent.attach(),
-    rebind: () => rewrites.rebind(),
+    agent,
+    proposals,
+    showProposal: (id) => proposals.show(id),
+    askAgain,
     panel,
     handleReview: (event) => {
-      if (event.type === "requested" && event.request === "regenerate" && !isStale(event.hunk)) {
-        askForRemark();
-      } else {
-        rewrites.handleReview(event);
+      if (event.type !== "requested") {
+        proposals.handleReview(event);
+      } else if (event.request === "regenerate") {
+        if (isStale(event.hunk)) {
+          rewrites.regenerate("");
+        } else {
+          askForRemark();
+        }
       }
     },
     Refusal: () =>
@@ -224,7 +259,7 @@ export function createAssistant(config: AssistantConfig): Assistant {
 }
 
 /** The start of the status bar: how long a rewrite takes, else which change is current. */
-function sayWhatIsDone(rewrites: Rewrites, slots: Slots): void {
+function sayWhatIsDone(rewrites: Rewrites, proposals: Proposals, slots: Slots): void {
   const seconds = signal(0);
   effect(() => {
     const phase = rewrites.current.value?.phase.value;
@@ -248,7 +283,7 @@ function sayWhatIsDone(rewrites: Rewrites, slots: Slots): void {
       slots.run.value = t("rewrite.stopping");
       return;
     }
-    const review = rewrites.review.value;
+    const review = proposals.review.value;
     const current = review?.hunks.find((hunk) => hunk.id === review.current);
     slots.run.value =
       current === undefined ? "" : t("review.change", { number: current.number, total: current.total });

@@ -210,6 +210,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     online,
     isOtherReview: () => history.review.value !== null,
     isCovered: comparing.isInFront,
+    attempt: files.attempt,
   });
   slots.front.value = comparing.draw;
   slots.panel.value = () =>
@@ -427,7 +428,6 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     root,
   );
   session.follow();
-  await assistant.rebind().catch((error: unknown) => console.error(error));
 }
 
 /** How long a window without anything open waits for what was open in it before it says so, in ms. */

@@ -168,6 +168,12 @@ export function baseAt(state: EditorState, version: number): Base | null {
   return { id: `version ${version}`, version, text: found.text, changes };
 }
 
+/** The oldest text that is kept, and everything that changed since, composed; null when none is. */
+export function oldestBase(state: EditorState): Base | null {
+  const first = state.field(logField, false)?.kept[0];
+  return first === undefined ? null : baseAt(state, first.version);
+}
+
 /** How many versions of a document are kept. */
 export function versionsKept(state: EditorState): number {
   return state.field(logField, false)?.kept.length ?? 0;

@@ -7,6 +7,7 @@ export {
   forgetBase,
   keepBase,
   keepVersions,
+  oldestBase,
   releaseVersions,
   startBase,
   versionOf,
@@ -37,6 +38,7 @@ export {
   setReadOnly,
   setWords,
 } from "./extensions";
+export { appendVisibly } from "./invisible";
 export type { ReviewAction } from "./keys";
 export { keyFor, keyLabel, reviewKeys, reviewListAction, runReviewAction } from "./keys";
 export { review } from "./marks";
