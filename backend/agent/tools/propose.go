@@ -69,14 +69,14 @@ func (e *Executor) proposePatch(ctx context.Context, c *call) (core.ToolResult, 
 	if err != nil {
 		return core.ToolResult{}, e.unresolved(c.scope, a, in, q, err)
 	}
+	if !stands(base.Text, a.Text, q, r) {
+		return core.ToolResult{}, stale(base, a)
+	}
 	for _, p := range c.scope.open {
 		if resolve.Overlaps(p.edits, r.Edits) {
 			return core.ToolResult{}, refuse(fault.Overlap,
 				"An earlier proposal of yours changes the same words, and the person has not decided on it. Nothing was proposed. Propose other words, or wait for the decision.")
 		}
-	}
-	if !stands(base.Text, a.Text, q, r) {
-		return core.ToolResult{}, stale(base, a)
 	}
 	if ctx.Err() != nil {
 		return core.ToolResult{}, stopped(ctx)
