@@ -25,9 +25,6 @@ type Runtime interface {
 type Task struct {
 	Run     Run
 	Session Session
-	// Messages are the session's complete ones in order, the person's new one
-	// last. Never empty.
-	Messages []Message
 	// Tools are those there are. The run may call those that Allowed names and
 	// no other, whatever the model asks for (T8).
 	Tools   Registry
@@ -134,7 +131,8 @@ type ToolResult struct {
 // model calls and tools, and previews. All but Preview block until the commit;
 // their errors are Journal's, and after one nothing more may be started.
 type Recorder interface {
-	// History returns what a context is built of, the person's message last.
+	// History returns what a context is built of. Messages of runs that wait
+	// for their turn are in it too.
 	History(ctx context.Context, id SessionID) (History, error)
 	CommitStep(ctx context.Context, id RunID, attempt int, m Message, calls []ToolCall) ([]ToolCall, error)
 	RefuseCall(ctx context.Context, id ToolCallID, reason, result string) error

@@ -276,12 +276,12 @@ func (k *talk) approve(ctx context.Context, c core.ToolCall, j core.Judgement, p
 	switch a.State {
 	case core.ApprovalAllowedOnce, core.ApprovalAllowedSession:
 		return true, nil, nil
-	case core.ApprovalDenied:
+	case core.ApprovalDenied, core.ApprovalExpired:
 		return false, nil, nil
 	case core.ApprovalCancelled:
 		stop := stopped(ctx, k.t)
 		return false, &stop, nil
-	case core.ApprovalPending, core.ApprovalExpired:
+	case core.ApprovalPending:
 	}
 	return false, nil, fault.New(fault.StaleApproval, "await approval", fmt.Errorf("approval is %s", a.State))
 }
@@ -320,6 +320,7 @@ func (k *talk) carryOut(ctx context.Context, c core.ToolCall, j core.Judgement, 
 	res, err := k.execute(toolCtx, c, in)
 	late := ctx.Err() == nil && errors.Is(context.Cause(toolCtx), errToolTime)
 	cancel()
+	late = late || res.Stopped && res.Code == fault.Timeout
 	end, full := k.callEnd(c, j, res, err, late)
 	stop := k.quotes.note(c, res, &end)
 	k.output += len(end.Result)

@@ -218,6 +218,7 @@ func TestConverse_WritesAskFirst(t *testing.T) {
 	}{
 		{core.ApprovalAllowedOnce, "createDocument proposed, createDocument asked notes.write a.md, allowed_once, createDocument ready, createDocument running, createDocument succeeded", "createDocument done", 1},
 		{core.ApprovalDenied, "createDocument proposed, createDocument asked notes.write a.md, denied", "permission_denied: the person refused", 0},
+		{core.ApprovalExpired, "createDocument proposed, createDocument asked notes.write a.md, expired", "expired: nobody answered", 0},
 	} {
 		m, rec := scripted.Play(calls("createDocument", create), words("So.")), &record{}
 		rec.decide = func(core.Approval) core.ApprovalState { return tt.state }

@@ -198,6 +198,13 @@ func (r *record) AwaitApproval(ctx context.Context, id core.ApprovalID) (core.Ap
 		}
 		c.Reason, c.Result = reasonDenied, reasonDenied
 	}
+	if a.State == core.ApprovalExpired {
+		c, err := r.move(core.ActorCancel, a.ToolCallID, core.CallCancelled)
+		if err != nil {
+			return a, err
+		}
+		c.Reason = reasonExpired
+	}
 	r.note("%s", a.State)
 	return a, nil
 }

@@ -16,14 +16,17 @@ const (
 	tellRead    = "interrupted: the reading broke off and gave nothing. It changed nothing; you may repeat it."
 	tellNothing = "no_effect: it was not carried out. Nothing was changed."
 	tellStopped = "cancelled: the run was stopped before this was carried out. Nothing was changed."
-	tellOpen    = "not_finished: this call has not ended."
-	tellLost    = "not_recorded: what became of this call is not recorded."
+	tellExpired = "expired: nobody answered in time whether this may be done, and nothing was done. " +
+		"Go on without it, or say what you need it for."
+	tellOpen = "not_finished: this call has not ended."
+	tellLost = "not_recorded: what became of this call is not recorded."
 )
 
 // The reasons of calls besides the codes of faults.
 const (
 	reasonDenied          = "permission_denied"
 	reasonPolicy          = "policy_denied"
+	reasonExpired         = "expired"
 	reasonNoEffect        = "no_effect"
 	reasonInterruptedRead = "interrupted_read"
 	reasonCancelled       = "cancelled"
@@ -44,6 +47,8 @@ func resultText(c core.ToolCall, since string, v core.ToolVerdict) string {
 		lines = append(lines, tellUnknown)
 	case c.Reason == reasonDenied:
 		lines = append(lines, tellDenied)
+	case c.State == core.CallCancelled && c.Reason == reasonExpired:
+		lines = append(lines, tellExpired)
 	case c.State == core.CallCancelled:
 		lines = append(lines, tellStopped)
 	case c.Result != "":

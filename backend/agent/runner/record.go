@@ -39,23 +39,3 @@ func (r recorder) AskApproval(ctx context.Context, a core.Approval) (core.Approv
 func (r recorder) AwaitApproval(ctx context.Context, id core.ApprovalID) (core.Approval, error) {
 	return r.questions.await(ctx, id)
 }
-
-// complete are the whole messages of a history, the person's new one last: one
-// that waits for its turn is no part of what went before.
-func complete(h core.History, run core.RunID) []core.Message {
-	waiting := map[core.RunID]bool{}
-	for _, r := range h.Runs {
-		waiting[r.ID] = r.State == core.RunQueued
-	}
-	var before, own []core.Message
-	for _, m := range h.Messages {
-		switch {
-		case m.Status != "complete":
-		case m.RunID == run:
-			own = append(own, m.Message)
-		case !waiting[m.RunID]:
-			before = append(before, m.Message)
-		}
-	}
-	return append(before, own...)
-}

@@ -273,7 +273,7 @@ func (s *scheduler) coreTask(t *task, model core.Model) (core.Task, error) {
 		return core.Task{}, err
 	}
 	ct := core.Task{
-		Run: t.run, Session: h.Session, Messages: complete(h, t.run.ID),
+		Run: t.run, Session: h.Session,
 		Tools: s.parts.tools, Allowed: t.job.tools, Policy: t.job.policy,
 		ContextTokens: t.job.contextTokens, Language: t.job.language,
 		Snapshot: t.job.snapshot, Rewrite: t.job.rewrite, Supersedes: t.job.supersedes,

@@ -99,6 +99,20 @@ func (f *fixture) until(run core.RunID, st core.RunState) {
 	}
 }
 
+// asks is what the person asked a run for.
+func asks(t *testing.T, task core.Task) string {
+	h, err := task.Recorder.History(within(t), task.Run.SessionID)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, m := range h.Messages {
+		if m.RunID == task.Run.ID && m.Role == core.RoleUser {
+			return m.Parts[0].Text
+		}
+	}
+	return ""
+}
+
 // At most one run of a session at a time, in order; a conversation at a time;
 // rewrites of other sessions beside them.
 // covers: R8
@@ -111,7 +125,7 @@ func TestScheduler_OneRunOfASession(t *testing.T) {
 		mu.Lock()
 		running[task.Run.SessionID]++
 		worst = max(worst, running[task.Run.SessionID])
-		order = append(order, task.Messages[len(task.Messages)-1].Parts[0].Text)
+		order = append(order, asks(t, task))
 		mu.Unlock()
 		<-release
 		mu.Lock()
