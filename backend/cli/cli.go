@@ -1,8 +1,9 @@
 // Package cli owns the subcommands of the program. main asks it first, before
 // anything of the window is touched; what it does not handle is the window's.
 //
-// It holds no logic of its own: it reads arguments, builds the one thing that a
-// subcommand is about, and turns its end into an exit code.
+// It holds no logic of the agent: it reads arguments, builds the one thing that a
+// subcommand is about, shows what happens, asks on the terminal, and turns the
+// end into an exit code. The exit codes are those of galley run --help.
 package cli
 
 import (
@@ -21,22 +22,6 @@ import (
 	"galley/backend/fault"
 )
 
-// The exit codes besides those of package wire.
-const (
-	exitOK    = 0
-	exitError = 1
-	exitUsage = 2
-)
-
-const help = `Galley is a Markdown editor in which AI only proposes.
-
-  galley [--home FOLDER] [FILE or FOLDER …]   open the window
-  galley --version                            print the version
-  galley --help                               print this
-
-  --home FOLDER   keep every file of the program in FOLDER (also GALLEY_HOME)
-`
-
 // Main handles the arguments, without the program's name, when they are those
 // of a subcommand. Done is false when they are the window's; nothing has
 // happened then. It blocks until the subcommand has ended.
@@ -47,6 +32,12 @@ func Main(args []string, stdin, stdout, stderr *os.File) (code int, done bool) {
 	switch args[0] {
 	case "runner":
 		return runRunner(args[1:], stdin, stdout, stderr), true
+	case "run":
+		return runRun(args[1:], streams{stdin, stdout, stderr}), true
+	case "runs":
+		return runRuns(args[1:], streams{stdin, stdout, stderr}), true
+	case "backup":
+		return runBackup(args[1:], streams{stdin, stdout, stderr}), true
 	case "--version", "-version":
 		return say(stdout, "galley "+Version()+"\n"), true
 	case "--help", "-help", "-h":

@@ -132,12 +132,12 @@ func (h *Host) lag() {
 func (h *Host) preview(p core.Preview) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before, ok := h.texts[p.RunID]
+	shown, ok := h.texts[p.RunID]
 	if !ok {
-		before = &shown{}
-		h.texts[p.RunID] = before
+		shown = &feed.Merged{}
+		h.texts[p.RunID] = shown
 	}
-	before.add(p)
+	shown.Take(p)
 	for s := range h.subs {
 		s.feed.Preview(p)
 	}
@@ -165,7 +165,7 @@ func (h *Host) take(e core.Event) {
 	}
 	h.cursor = e.Seq
 	h.track(e)
-	if p, ok := h.texts[e.RunID]; ok && feed.Voids(e, p.last) {
+	if p, ok := h.texts[e.RunID]; ok && feed.Voids(e, p.Newest()) {
 		delete(h.texts, e.RunID)
 	}
 	for s := range h.subs {

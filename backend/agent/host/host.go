@@ -45,6 +45,7 @@ import (
 	"time"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/feed"
 	"galley/backend/agent/wire"
 	"galley/backend/fault"
 	"galley/backend/rpc"
@@ -189,7 +190,7 @@ type Host struct {
 	subs  map[*Subscription]bool
 	ended bool
 	// texts is the whole preview of each run that shows one.
-	texts map[core.RunID]*shown
+	texts map[core.RunID]*feed.Merged
 	// cursor is the seq of the newest event passed on.
 	cursor int64
 	known  bool // cursor is that of an answer, not just 0
@@ -229,7 +230,7 @@ func New(cfg Config) (*Host, error) {
 		restart: make(chan struct{}, 1), lags: make(chan struct{}, 1),
 		states: make(chan struct{}, 1), over: make(chan struct{}),
 		desk: newDesk(cfg.Tools, cfg.Logger, cfg.Grace),
-		subs: map[*Subscription]bool{}, texts: map[core.RunID]*shown{}, runs: map[core.RunID]core.Run{},
+		subs: map[*Subscription]bool{}, texts: map[core.RunID]*feed.Merged{}, runs: map[core.RunID]core.Run{},
 		runner: Runner{Status: Starting},
 	}
 	h.page = h.Subscribe()

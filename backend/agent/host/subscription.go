@@ -7,7 +7,6 @@ import (
 	"galley/backend/agent/feed"
 	"galley/backend/agent/wire"
 	"galley/backend/fault"
-	"galley/backend/text"
 )
 
 // maxReplay is how many events the Runner brings along with a state.
@@ -136,37 +135,10 @@ func (s *Subscription) end() {
 // whole returns the previews of all runs from their start. mu must be held.
 func (h *Host) whole() []core.Preview {
 	all := make([]core.Preview, 0, len(h.texts))
-	for _, s := range h.texts {
-		all = append(all, s.whole())
+	for _, m := range h.texts {
+		p := m.Preview()
+		p.Keep = 0
+		all = append(all, p)
 	}
 	return all
-}
-
-// shown is the text that previews of a run came to.
-type shown struct {
-	last  core.Preview
-	text  []byte
-	units int // of text, in UTF-16
-}
-
-// add takes the next preview. One that only appends, as nearly all do, costs
-// its own length.
-func (s *shown) add(p core.Preview) {
-	same := p.Attempt == s.last.Attempt
-	s.last = p
-	switch {
-	case !same:
-		s.text, s.units = append(s.text[:0], p.Text...), text.Length(p.Text)
-	case p.Keep == s.units:
-		s.text, s.units = append(s.text, p.Text...), s.units+text.Length(p.Text)
-	default:
-		s.text = []byte(feed.Apply(string(s.text), p))
-		s.units = text.Length(string(s.text))
-	}
-}
-
-func (s *shown) whole() core.Preview {
-	p := s.last
-	p.Keep, p.Text = 0, string(s.text)
-	return p
 }

@@ -1,6 +1,11 @@
 package task
 
-import "galley/backend/workspace"
+import (
+	"path/filepath"
+
+	"galley/backend/agent/core"
+	"galley/backend/workspace"
+)
 
 // grant makes grants of their own for one run: of the folder and the file that a
 // person named, on a command line, for that run. Empty paths are none.
@@ -19,4 +24,23 @@ func grant(folder, file string) (*workspace.Grants, error) {
 		}
 	}
 	return g, nil
+}
+
+// Grant makes grants of a folder and a file that a person named on the command
+// line. Empty paths are none; the caller closes them.
+func Grant(folder, file string) (*workspace.Grants, error) { return grant(folder, file) }
+
+// Recorded makes grants of the folder in which a call of an earlier start was to
+// write, so that it can be looked at what became of it: the person had given it
+// to that call's run, and this home's own record says so. Nothing is written
+// there.
+func Recorded(in core.Intent) (*workspace.Grants, error) {
+	at := in.Target
+	if at == "" {
+		at = in.Source
+	}
+	if at == "" {
+		return grant("", "")
+	}
+	return grant(filepath.Dir(at), "")
 }
