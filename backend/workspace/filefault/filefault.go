@@ -37,6 +37,7 @@ type Calls struct {
 	plan  Plan
 	names []string // of the calls made
 	fired string
+	watch func(name string)
 }
 
 // Plan says which call goes wrong and how.
@@ -75,8 +76,22 @@ func (c *Calls) Names() []string {
 	return append([]string{}, c.names...)
 }
 
+// Watch has watch called with the name of each call before it is made; nil ends
+// that.
+func (c *Calls) Watch(watch func(name string)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watch = watch
+}
+
 // next counts a call and tells whether it is to go wrong.
 func (c *Calls) next(name string) (Plan, bool) {
+	c.mu.Lock()
+	watch := c.watch
+	c.mu.Unlock()
+	if watch != nil {
+		watch(name)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.names = append(c.names, name)
