@@ -31,6 +31,8 @@ type Agent struct {
 	settings *settings.Store
 	// promptDir is where a person's own prompts lie.
 	promptDir string
+	// submit accepts a run of a conversation: the host's, but in tests.
+	submit func(context.Context, wire.SubmitParams) (wire.SubmitResult, error)
 	// folder is the path of the open folder; empty for none.
 	folder func() string
 	// begin and end say what the tools of a command's run may reach, and that it

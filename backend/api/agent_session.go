@@ -50,7 +50,7 @@ func (s *Agent) SubmitMessage(req MessageRequest) (RunRef, error) {
 			return RunRef{}, err
 		}
 		res, err := s.within(a, func(ctx context.Context) (wire.SubmitResult, error) {
-			return s.host.Submit(ctx, wire.SubmitParams{
+			return s.submit(ctx, wire.SubmitParams{
 				CommandID: a.command, SessionID: core.SessionID(req.SessionID), Kind: core.KindConversation, Input: req.Text,
 				ModelRef: a.model, Provider: a.provider, AllowedTools: a.tools, Budget: a.budget, Snapshot: a.snapshot,
 				Policy: a.policy, ContextTokens: a.contextTokens, Language: req.Language, WorkspaceID: a.folder,

@@ -111,7 +111,7 @@ func New(cfg Config) (*Backend, error) {
 	if err = b.newHost(cfg); err != nil {
 		return nil, err
 	}
-	b.agent = &Agent{host: b.host, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, begin: b.reach, end: b.tools.End, ctx: ctx, log: cfg.Log}
+	b.agent = &Agent{host: b.host, submit: b.host.Submit, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, begin: b.reach, end: b.tools.End, ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
 		store: store, aside: b.setAside, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
 		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,
