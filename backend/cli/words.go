@@ -212,7 +212,10 @@ func sayTool(c core.ToolCall, ended bool) string {
 			path = "the folder"
 		}
 	case core.ToolProposePatch:
-		words = verb("Proposing a change", "Proposed a change")
+		words = verb("Proposing a change of", "Proposed a change of")
+		if path == "" {
+			path = "the document"
+		}
 	case core.ToolCreateDocument:
 		words, path = verb("Creating", "Created"), joined(field(c, "dir"), field(c, "name"))
 	case core.ToolRenameDocument:

@@ -132,7 +132,7 @@ func TestHost_KilledRunnerKeepsTheWords(t *testing.T) {
 	if end := event[core.RunChanged](p, run, core.EventRunInterrupted); end.Reason != "runner_lost" {
 		t.Errorf("end %+v", end)
 	}
-	if want := "run.accepted message.committed run.started message.committed run.interrupted"; p.kinds(run) != want {
+	if want := "run.accepted message.committed run.started model_call.begun model_call.ended message.committed run.interrupted"; p.kinds(run) != want {
 		t.Errorf("events %s, want %s", p.kinds(run), want)
 	}
 	var last core.MessageCommitted
@@ -212,7 +212,7 @@ func TestHost_StoreFailsLater(t *testing.T) {
 		t.Errorf("runner %+v", r)
 	}
 	<-c.gone // the request was stopped
-	if want := "run.accepted message.committed run.started"; p.kinds(run) != want {
+	if want := "run.accepted message.committed run.started model_call.begun"; p.kinds(run) != want {
 		t.Errorf("events %s, want %s", p.kinds(run), want)
 	}
 	p.Restart()
@@ -457,7 +457,7 @@ func TestHost_CloseCancelsAndRecords(t *testing.T) {
 	if d := time.Since(begun); d > 5*time.Second {
 		t.Errorf("took %s", d)
 	}
-	if want := "run.accepted message.committed run.started run.cancelling message.committed run.cancelled"; p.kinds(run) != want {
+	if want := "run.accepted message.committed run.started model_call.begun run.cancelling model_call.ended message.committed run.cancelled"; p.kinds(run) != want {
 		t.Errorf("events %s, want %s", p.kinds(run), want)
 	}
 	if alive(r.PID) {

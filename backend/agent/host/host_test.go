@@ -34,7 +34,7 @@ func TestHost_Rewrite(t *testing.T) {
 	if err != nil || got == document || !strings.HasPrefix(got, "Intro.\n\n") || !strings.HasSuffix(got, "\n\nEnd.\n") {
 		t.Errorf("accepted: %q, %v", got, err)
 	}
-	if want := "run.accepted message.committed run.started message.committed proposal.created run.succeeded"; p.kinds(res.RunID) != want {
+	if want := "run.accepted message.committed run.started model_call.begun model_call.ended message.committed proposal.created run.succeeded"; p.kinds(res.RunID) != want {
 		t.Errorf("events %s, want %s", p.kinds(res.RunID), want)
 	}
 	p.contiguous()
@@ -162,7 +162,7 @@ func TestHost_CancelWithReceipt(t *testing.T) {
 	}
 	<-c.gone // the provider saw it
 	event[core.RunChanged](p, run, core.EventRunCancelled)
-	if want := "run.accepted message.committed run.started run.cancelling message.committed run.cancelled"; p.kinds(run) != want {
+	if want := "run.accepted message.committed run.started model_call.begun run.cancelling model_call.ended message.committed run.cancelled"; p.kinds(run) != want {
 		t.Errorf("events %s, want %s", p.kinds(run), want)
 	}
 	if m := p.lastMessage(t, run); m.Status != "partial" || m.Message.Parts[0].Text != "The old words " {
@@ -204,7 +204,7 @@ func TestHost_QueuesRewrites(t *testing.T) {
 			event[core.RunChanged](p, runs[i], core.EventRunStarted)
 		}
 	}
-	if _, err := p.SubmitRewrite(within(t), rewrite("one more", s.provider())); fault.CodeOf(err) != fault.Busy {
+	if _, err := p.SubmitRewrite(within(t), rewrite("one-more", s.provider())); fault.CodeOf(err) != fault.Busy {
 		t.Errorf("got %v, want busy", err)
 	}
 	receipt, err := p.Cancel(within(t), "x", runs[3])
