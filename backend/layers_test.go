@@ -41,8 +41,8 @@ var allowed = map[string][]string{
 	"agent/crash":         {},
 	"agent/resolve":       {"agent/core", "text", "fault"},
 	"provider":            {"agent/core", "agent/wire", "fault"},
-	"provider/openaichat": {"provider", "agent/core", "agent/wire", "fault"},
-	"provider/scripted":   {"provider", "agent/core", "agent/wire", "fault"},
+	"provider/openaichat": {"provider", "agent/core", "agent/crash", "agent/wire", "fault"},
+	"provider/scripted":   {"provider", "agent/core", "agent/crash", "agent/wire", "fault"},
 	"agent/loop":          {"agent/core", "agent/crash", "agent/feed", "agent/resolve", "provider", "text", "fault"},
 	"agent/store":         {"agent/core", "agent/crash", "text", "fault"},
 	"agent/runner": {

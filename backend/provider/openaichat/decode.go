@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/crash"
 	"galley/backend/provider"
 )
 
@@ -169,6 +170,9 @@ func (d *decoder) message(m map[string]json.RawMessage, whole bool) {
 			d.calls.addWhole(entry)
 		} else {
 			d.calls.add(entry)
+			if d.calls.current.args.Len() > 0 {
+				crash.At("mid_tool_args")
+			}
 		}
 	}
 	if extra := m["extra_content"]; !isNull(extra) {

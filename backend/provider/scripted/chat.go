@@ -13,50 +13,37 @@ import (
 // reply is the whole answer to a request.
 func reply(req core.Request) core.Answer {
 	a := core.Answer{Finish: core.FinishEndTurn}
-	last, role := lastWords(req.Messages)
-	task, isRewrite := parseTask(last)
+	t := readTurn(req)
+	task, isRewrite := parseTask(t.ask)
 	switch {
-	case role == core.RoleTool:
-		a.Text = afterTool(last, isChinese(earlierWords(req.Messages)))
-	case role != core.RoleUser:
+	case t.role != core.RoleUser && t.role != core.RoleTool:
 		a.Text = "OK."
-	case isRewrite:
+	case t.role == core.RoleUser && t.parts == 1 && isRewrite:
 		a.Text = rewrite(task)
 	default:
-		if calls := toolCalls(last, req.Tools); len(calls) > 0 {
-			a.Calls, a.Finish = calls, core.FinishToolCalls
-		} else {
-			a.Text = chat(last)
-		}
+		t.answer(&a)
 	}
-	a.Usage = usage(req, a.Text)
+	if len(a.Calls) > 0 {
+		a.Finish = core.FinishToolCalls
+	}
+	a.Usage = usage(req, a)
 	return a
 }
 
-// lastWords returns the text of the last message and who said it.
-func lastWords(msgs []core.Message) (string, core.Role) {
-	if len(msgs) == 0 {
-		return "", ""
-	}
-	m := msgs[len(msgs)-1]
-	var parts []string
-	for _, p := range m.Parts {
-		if p.Type == core.PartText || p.Type == core.PartToolResult {
-			parts = append(parts, p.Text)
+// blocks are the steps that a message asks for: what stands between the lines
+// "/then". A message without such a line is one block.
+func blocks(s string) []string {
+	var all []string
+	var b strings.Builder
+	for l := range strings.Lines(s) {
+		if strings.TrimSpace(l) == "/then" {
+			all = append(all, b.String())
+			b.Reset()
+			continue
 		}
+		b.WriteString(l)
 	}
-	return strings.Join(parts, "\n"), m.Role
-}
-
-// earlierWords returns the last thing that the person said.
-func earlierWords(msgs []core.Message) string {
-	for i := len(msgs) - 1; i >= 0; i-- {
-		if msgs[i].Role == core.RoleUser {
-			words, _ := lastWords(msgs[i : i+1])
-			return words
-		}
-	}
-	return ""
+	return append(all, b.String())
 }
 
 // toolCalls reads the lines "/tool name {json}". The JSON may go on over lines,
@@ -106,8 +93,8 @@ func toolName(typed string, tools []core.ToolSpec) string {
 	return typed
 }
 
-// chat answers what is no task.
-func chat(s string) string {
+// chat answers what is no task; withTools says that there is more to try.
+func chat(s string, withTools bool) string {
 	s = strings.TrimSpace(s)
 	quote := strings.Join(strings.Fields(s), " ")
 	if r := []rune(quote); len(r) > 60 {
@@ -117,21 +104,20 @@ func chat(s string) string {
 	case s == "":
 		return "OK."
 	case isChinese(s):
+		more := ""
+		if withTools {
+			more = "3. 写：把“雾”改成“雨”。\n4. 写：新建一篇关于茶的笔记。\n5. 写：“渡船”里写了什么？\n"
+		}
 		return fmt.Sprintf("你写的是：%s\n\n我是离线的 **mock**，不联网，也不需要密钥，只用来试用。可以这样试：\n\n"+
-			"1. 选中一段文字，按改写快捷键。\n2. 输入 `/tool 名称 {json}`，看看工具调用。\n\n要得到真正的回答，请在设置中添加一个服务。", quote)
+			"1. 选中一段文字，按改写快捷键。\n2. 输入 `/tool 名称 {json}`，看看工具调用。\n%s\n要得到真正的回答，请在设置中添加一个服务。", quote, more)
 	default:
+		more := ""
+		if withTools {
+			more = "3. Write: Replace “mist” with “rain”.\n4. Write: Create a note about tea.\n5. Write: What does “ferry” say?\n"
+		}
 		return fmt.Sprintf("You wrote: %s\n\nI am **mock**, a provider that works offline and without a key, for trying things out. You can:\n\n"+
-			"1. Select a passage and rewrite it.\n2. Type `/tool name {json}` to see a tool call.\n\nFor real answers, add a provider in the settings.", quote)
+			"1. Select a passage and rewrite it.\n2. Type `/tool name {json}` to see a tool call.\n%s\nFor real answers, add a provider in the settings.", quote, more)
 	}
-}
-
-// afterTool answers the result of a tool.
-func afterTool(result string, chinese bool) string {
-	size := len([]rune(result))
-	if chinese {
-		return fmt.Sprintf("工具已经返回结果，共 %d 个字符。", size)
-	}
-	return fmt.Sprintf("The tool answered with %d characters.", size)
 }
 
 // isChinese reports whether a text is more Chinese than not.

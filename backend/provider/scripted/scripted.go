@@ -8,6 +8,11 @@
 // edit the selection, word by word, and leave alone what a good model would:
 // Markdown marks, numbers, links, code, quotations.
 //
+// In a conversation it calls tools. Lines "/tool name {json}" are calls of one
+// step, a line "/then" begins the next. A few wishes it understands in English
+// and Chinese: to replace a word, to create a note, to rename one, and to say
+// what stands somewhere. It then goes from tool to tool as a model would.
+//
 // Both types are safe for concurrent use.
 package scripted
 
@@ -20,6 +25,7 @@ import (
 	"unicode/utf8"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/crash"
 	"galley/backend/fault"
 )
 
@@ -78,16 +84,37 @@ func (m *Model) Stream(ctx context.Context, req core.Request, onDelta func(core.
 			wait = paceSlow
 		}
 	}
-	said := 0
-	for _, piece := range pieces(a.Text, m.cfg.Seed) {
-		if err := pause(ctx, wait); err != nil {
-			return core.Answer{Text: a.Text[:said]}, err
+	var done core.Answer // what has come
+	speak := func(all string, give func(piece string)) error {
+		for _, piece := range pieces(all, m.cfg.Seed) {
+			if err := pause(ctx, wait); err != nil {
+				return err
+			}
+			give(piece)
 		}
-		onDelta(core.Delta{Text: piece})
-		said += len(piece)
+		return nil
 	}
-	if err := pause(ctx, wait); err != nil {
-		return core.Answer{Text: a.Text}, err
+	err := speak(a.Reasoning, func(piece string) {
+		done.Reasoning += piece
+		onDelta(core.Delta{Reasoning: piece})
+	})
+	if err == nil {
+		err = speak(a.Text, func(piece string) {
+			done.Text += piece
+			onDelta(core.Delta{Text: piece})
+		})
+	}
+	// Arguments come in pieces too, but nobody is shown those.
+	for _, c := range a.Calls {
+		if err == nil {
+			err = speak(string(c.Arguments)+c.Raw, func(string) { crash.At("mid_tool_args") })
+		}
+	}
+	if err == nil {
+		err = pause(ctx, wait)
+	}
+	if err != nil {
+		return done, err
 	}
 	return a, nil
 }
@@ -133,12 +160,18 @@ func pieces(s string, seed uint64) []string {
 
 // usage counts as a tokeniser would, more or less, and says that it does not
 // know.
-func usage(req core.Request, answer string) core.Usage {
-	in := len(req.System)
+func usage(req core.Request, a core.Answer) core.Usage {
+	in, out := len(req.System), len(a.Text)+len(a.Reasoning)
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
 			in += len(p.Text) + len(p.Input)
 		}
 	}
-	return core.Usage{Kind: core.UsageEstimated, Input: (in + 3) / 4, Output: (len(answer) + 3) / 4}
+	for _, t := range req.Tools {
+		in += len(t.Name) + len(t.Description) + len(t.InputSchema)
+	}
+	for _, c := range a.Calls {
+		out += len(c.Name) + len(c.Arguments) + len(c.Raw)
+	}
+	return core.Usage{Kind: core.UsageEstimated, Input: (in + 3) / 4, Output: (out + 3) / 4, Reasoning: (len(a.Reasoning) + 3) / 4}
 }
