@@ -330,3 +330,13 @@ func (b *bench) prepare(tool string, in any) wire.ToolPrepareParams {
 	b.t.Helper()
 	return wire.ToolPrepareParams{ToolCallRef: b.ref(), Name: tool, Input: encode(b.t, in)}
 }
+
+func (b *bench) fuzzed(tool string, in json.RawMessage) wire.ToolExecuteParams {
+	b.n++
+	return wire.ToolExecuteParams{ToolCallRef: b.ref(), Name: tool, Input: in, MaxBytes: 64 << 10}
+}
+
+func (b *bench) fuzzedPrepare(tool string, in json.RawMessage) wire.ToolPrepareParams {
+	b.n++
+	return wire.ToolPrepareParams{ToolCallRef: b.ref(), Name: tool, Input: in}
+}

@@ -46,14 +46,15 @@ func isPicture(r rune) bool {
 	return r >= 0x1F000 && r < 0x20000 || r >= 0x2190 && r <= 0x2BFF || r == 0xA9 || r == 0xAE || r == 0x3030 || r == 0x303D
 }
 
-// visible spells out what hides.
+// visible is a name with what hides spelt out, and what would end its line.
 func visible(s string) string {
-	if strings.IndexFunc(s, hides) < 0 {
+	spelt := func(r rune) bool { return hides(r) || r == '\n' || r == '\t' }
+	if strings.IndexFunc(s, spelt) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if hides(r) {
+		if spelt(r) {
 			fmt.Fprintf(&b, "[U+%04X]", r)
 			continue
 		}
