@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -30,12 +31,13 @@ type fixture struct {
 	mu      sync.Mutex
 	changed chan struct{}
 	states  map[core.RunID]core.RunState
+	asked   map[core.RunID]core.Approval
 }
 
 // schedule runs a scheduler over a real store.
 func schedule(t *testing.T, runtime runtimeFunc) *fixture {
 	t.Helper()
-	f := &fixture{t: t, changed: make(chan struct{}), states: map[core.RunID]core.RunState{}}
+	f := &fixture{t: t, changed: make(chan struct{}), states: map[core.RunID]core.RunState{}, asked: map[core.RunID]core.Approval{}}
 	s, err := store.Open(within(t), store.Config{
 		Path: filepath.Join(t.TempDir(), "runs.db"), Log: quiet(),
 		OnEvent: func(e core.Event) {
@@ -43,6 +45,14 @@ func schedule(t *testing.T, runtime runtimeFunc) *fixture {
 				core.EventRunStarted: core.RunRunning, core.EventRunCancelled: core.RunCancelled,
 				core.EventRunSucceeded: core.RunSucceeded, core.EventRunFailed: core.RunFailed,
 				core.EventRunInterrupted: core.RunInterrupted,
+			}
+			var a core.Approval
+			if e.Type == core.EventApprovalAsked && json.Unmarshal(e.Payload, &a) == nil {
+				f.mu.Lock()
+				f.asked[e.RunID] = a
+				close(f.changed)
+				f.changed = make(chan struct{})
+				f.mu.Unlock()
 			}
 			if st, ok := states[e.Type]; ok {
 				f.mu.Lock()
