@@ -326,7 +326,7 @@ func (k *talk) carryOut(ctx context.Context, c core.ToolCall, j core.Judgement, 
 	k.output += len(end.Result)
 	k.r.log.Info("tool ended", "run", k.t.Run.ID, "tool", c.Name, "state", end.State, "reason", end.Reason,
 		"bytes", len(end.Result), "dur", time.Since(begun))
-	if err := k.t.Recorder.FinishCall(context.WithoutCancel(ctx), c.ID, end); err != nil {
+	if err := k.finish(context.WithoutCancel(ctx), c, j, &end); err != nil {
 		return nil, err
 	}
 	switch {
@@ -344,6 +344,24 @@ func (k *talk) carryOut(ctx context.Context, c core.ToolCall, j core.Judgement, 
 		return &e, nil
 	}
 	return nil, nil
+}
+
+// finish records how a call ended. What the recorder does not take of a result,
+// such as a proposal that is none, must not leave the call running for ever: it
+// is recorded without that.
+func (k *talk) finish(ctx context.Context, c core.ToolCall, j core.Judgement, end *core.CallEnd) error {
+	err := k.t.Recorder.FinishCall(ctx, c.ID, *end)
+	if fault.CodeOf(err) != fault.InvalidInput {
+		return err
+	}
+	k.r.log.Error("result not taken", "run", k.t.Run.ID, "tool", c.Name, "err", err)
+	plain := core.CallEnd{State: end.State, Reason: end.Reason, Result: end.Result, Truncated: end.Truncated, Facts: end.Facts}
+	if end.State == core.CallSucceeded && j.Confirmation == core.ByReview {
+		plain.State, plain.Reason = core.CallFailed, string(fault.Internal)
+		plain.Result = failureText(fault.Internal, "the proposal could not be kept")
+	}
+	*end = plain
+	return k.t.Recorder.FinishCall(ctx, c.ID, plain)
 }
 
 // callEnd is how a call ended by what the host said, or did not say. Late says

@@ -398,6 +398,62 @@ func TestConverse_Proposes(t *testing.T) {
 	}
 }
 
+// A result that cannot be recorded as it is does not leave a call running.
+func TestConverse_ResultThatIsNotTaken(t *testing.T) {
+	m := scripted.Play(calls("proposePatch", `{"oldText":"a","newText":"b","summary":"s"}`, "createDocument", `{"dir":"","name":"a.md","text":"x"}`), words("Done."))
+	rec := &record{decide: func(core.Approval) core.ApprovalState { return core.ApprovalAllowedOnce }}
+	task := conversation(t, m, rec)
+	task.Toolbox = &box{execute: func(_ context.Context, c core.ToolCall, _ core.Intent) (core.ToolResult, error) {
+		if c.Name == core.ToolProposePatch {
+			return core.ToolResult{Text: "proposed", Proposal: &core.Proposal{}}, nil
+		}
+		return core.ToolResult{Text: "made", PostDigest: "none"}, nil
+	}}
+	if end := run(t, t.Context(), task); end.State != core.RunSucceeded {
+		t.Errorf("end %+v", end)
+	}
+	if p, c := rec.call(t, 1), rec.call(t, 2); p.State != core.CallFailed || p.Reason != "internal" || c.State != core.CallSucceeded || c.Result != "made" {
+		t.Errorf("%+v, %+v", p, c)
+	}
+}
+
+// The mock finds its way through a whole run: it reads what the loop sends.
+//
+// covers: K1
+func TestConverse_WithTheMock(t *testing.T) {
+	rec := &record{}
+	task := conversation(t, scripted.New(scripted.Config{Pace: -1}), rec)
+	rec.history.Messages[0].Parts[0].Text = "把“渡船”改成“小船”"
+	text := "# 夜航\n\n渡船慢了。\n"
+	task.Snapshot = &core.Snapshot{DocURI: "file:///w/a b.md", BaseVersion: 1, Text: text}
+	b := &box{}
+	b.execute = func(_ context.Context, c core.ToolCall, _ core.Intent) (core.ToolResult, error) {
+		switch c.Name {
+		case core.ToolSearchWorkspace:
+			return core.ToolResult{Text: "1 hit.\n<data 00>\na b.md:3: 渡船慢了。\n</data 00>"}, nil
+		case core.ToolProposePatch:
+			return core.ToolResult{Text: "{}", Proposal: &core.Proposal{DocURI: "file:///w/a b.md"}}, nil
+		}
+		return core.ToolResult{IsError: true, Code: fault.NotFound}, nil
+	}
+	task.Toolbox = b
+	end := run(t, t.Context(), task)
+	want := `searchWorkspace {"query":"渡船","caseSensitive":true}; proposePatch {"oldText":"渡船慢了","newText":"小船慢了","scope":"document","summary":"“渡船”改为“小船”"}`
+	if got := strings.Join(b.ran, "; "); got != want {
+		t.Errorf("ran %s", got)
+	}
+	if end.State != core.RunSucceeded || end.Message == nil || !strings.Contains(end.Message.Parts[0].Text, "我提出了 1 处修改") || end.Usage.Kind != core.UsageEstimated {
+		t.Errorf("end %+v", end)
+	}
+	thought := false
+	for _, p := range rec.previews {
+		thought = thought || p.Thinking
+	}
+	if !thought {
+		t.Error("nobody saw it think")
+	}
+}
+
 // covers: R8
 func TestConverse_Budgets(t *testing.T) {
 	outline := func() scripted.Script { return calls("getOutline", `{}`) }

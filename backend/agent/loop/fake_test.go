@@ -261,6 +261,9 @@ func (r *record) FinishCall(_ context.Context, id core.ToolCallID, end core.Call
 	if err := r.failOn["FinishCall"]; err != nil {
 		return err
 	}
+	if end.Proposal != nil && end.Proposal.DocURI == "" || end.PostDigest == "none" {
+		return fault.New(fault.InvalidInput, "test", nil)
+	}
 	c, err := r.move(core.ActorExecutor, id, end.State)
 	if err != nil {
 		return err
