@@ -118,6 +118,8 @@ export interface ConversationsConfig {
   readonly language: () => string;
   /** Told before a run is asked for with the front document as it is. */
   readonly onAsking?: (commandId: string) => void;
+  /** Told when that run was refused. */
+  readonly onRefused?: (commandId: string) => void;
   readonly newId?: () => string;
   readonly now?: () => number;
   /** Calls back before the next frame is drawn. */
@@ -402,6 +404,7 @@ export function createConversations(config: ConversationsConfig): Conversations 
         }
       });
     } catch (error) {
+      config.onRefused?.(commandId);
       own.problem.value = { of: "send", error: asBackendError(error), again: () => void send() };
       if (isNew) {
         settle(own, "");
@@ -448,6 +451,7 @@ export function createConversations(config: ConversationsConfig): Conversations 
         language: config.language(),
       });
     } catch (error) {
+      config.onRefused?.(commandId);
       own.problem.value = {
         of: "continue",
         error: asBackendError(error),

@@ -1,6 +1,14 @@
 export { type Agent, createAgent } from "./agent";
 export { RewriteBox } from "./box";
-export { reviewLabels } from "./labels";
+export type { ComposerOff } from "./composer";
+export { type Conversations, createConversations } from "./conversations";
+export { offLabel, reviewLabels } from "./labels";
+export { ConversationPanel } from "./panel";
+export { SessionList } from "./panel-sessions";
+export { type Viewed, Viewer } from "./panel-viewer";
+export { plainWords } from "./panel-words";
 export { ReviewPanel } from "./review-panel";
 export { createProposals, type OpenProposal, type Proposals, type Standing } from "./review-proposals";
 export { createRewrites, isUnderWay, type Rewrite, type Rewrites } from "./rewrites";
+export type { RowActions } from "./rows";
+export { waitingCalls } from "./timeline";

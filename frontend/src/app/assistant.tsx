@@ -249,7 +249,9 @@ export function createAssistant(config: AssistantConfig): Assistant {
         run: () => {
           // The key goes to the AI panel; history has its own button.
           const shown = layout.panelOpen.peek() && layout.panelView.peek() !== "history";
-          layout.panelView.value = shown ? layout.panelView.peek() : "review";
+          const last = layout.panelView.peek() === "history" ? "conversation" : layout.panelView.peek();
+          // It opens at what can be gone on with.
+          layout.panelView.value = !shown && proposals.count.peek() > 0 ? "review" : last;
           layout.panelOpen.value = !shown;
         },
         checked: () => layout.panelOpen.value && layout.panelView.value !== "history",

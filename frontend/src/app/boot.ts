@@ -1,6 +1,6 @@
 /** Builds the page: stores, documents, AI, window, and what goes between them. */
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { h, render } from "preact";
 import { reviewLabels } from "../ai";
 import { type Backend, BackendError, createEvents, type Handlers, isFaultCode } from "../backend";
@@ -52,6 +52,7 @@ import {
   translateSurface,
 } from "./surface";
 import { createTabCommands } from "./tabs";
+import { createTalk } from "./talk";
 import { createTreeFiles } from "./tree";
 
 /**
@@ -194,6 +195,7 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
       await documents.attach();
       // AI is one part of several: without it everything else works (K8).
       await assistant.attach().catch((error: unknown) => console.error(error));
+      await talk.attach().catch((error: unknown) => console.error(error));
     },
     onError: (error) => console.error(error),
   });
@@ -212,11 +214,26 @@ export async function boot(backend: Backend, root: HTMLElement): Promise<void> {
     isCovered: comparing.isInFront,
     attempt: files.attempt,
   });
+  const talk = createTalk({
+    backend,
+    events,
+    assistant,
+    documents,
+    settings,
+    settingsTab,
+    layout,
+    slots,
+    toasts,
+    dialogs,
+    folder: computed(() => files.workspace.value.path),
+    attempt: files.attempt,
+  });
   slots.front.value = comparing.draw;
+  slots.over.value = () => h(talk.Over, {});
   slots.panel.value = () =>
     h(Panel, {
       layout,
-      views: [assistant.panel(), history.panel()],
+      views: [talk.panel(), assistant.panel(), history.panel()],
       onClose: () => {
         layout.panelOpen.value = false;
         view.focus();

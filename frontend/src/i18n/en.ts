@@ -566,6 +566,10 @@ export const en = {
   "panel.changes.marked": "{plain, plural, =0 {{what}} other {# wording only, {marked} with care: {what}}}",
   "panel.changes.accepted": "{n, plural, one {1 accepted} other {# accepted}}",
   "panel.changes.rejected": "{n, plural, one {1 rejected} other {# rejected}}",
+  "panel.changes.moved": "{n, plural, one {1 moved with your typing} other {# moved with your typing}}",
+  "panel.changes.stale": "{n, plural, one {1 changed by you} other {# changed by you}}",
+  "panel.askAgain":
+    "The text has changed since you proposed this. Propose it again for the text as it is now: {summary}",
   "panel.changes.older": "Made for an older text",
   "panel.changes.superseded": "Replaced by a newer proposal",
   "panel.more": "{n, plural, one {and 1 more} other {and # more}}",

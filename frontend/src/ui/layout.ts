@@ -36,7 +36,7 @@ export function createLayout(): Layout {
     paletteOpen: signal(false),
     finder: signal<"" | "files" | "recent">(""),
     sideView: signal("files"),
-    panelView: signal("review"),
+    panelView: signal("conversation"),
   };
 }
 

@@ -11,6 +11,10 @@ export interface PanelView {
   readonly label: string;
   /** A number beside the label; 0 for none. */
   readonly count: number;
+  /** Said of a dot beside the label: something in it waits. Absent for none. */
+  readonly dot?: string;
+  /** What the head has of it, as buttons, while it is shown. */
+  readonly actions?: () => ComponentChildren;
   readonly content: () => ComponentChildren;
 }
 
@@ -38,7 +42,7 @@ export function Panel({ layout, views, onClose }: PanelProps) {
     <>
       <div class="bar">
         <div class="seg" role="tablist" aria-label={t("window.panel")} ref={tabs}>
-          {views.map(({ id, label, count }, index) => (
+          {views.map(({ id, label, count, dot }, index) => (
             <button
               type="button"
               role="tab"
@@ -53,9 +57,11 @@ export function Panel({ layout, views, onClose }: PanelProps) {
             >
               {label}
               {count > 0 && <span class="num">{count}</span>}
+              {dot !== undefined && <span class="tab-dot" role="img" aria-label={dot} title={dot} />}
             </button>
           ))}
         </div>
+        {shown?.actions?.()}
         <button type="button" class="ib" aria-label={t("window.closePanel")} onClick={onClose}>
           <Icon name="x" />
         </button>

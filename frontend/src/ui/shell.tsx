@@ -178,7 +178,7 @@ function PanelButton({
       aria-pressed={pressed}
       onClick={() => {
         if ((layout.panelView.peek() === "history") !== history) {
-          layout.panelView.value = history ? "history" : "review";
+          layout.panelView.value = history ? "history" : "conversation";
         }
         layout.panelOpen.value = !pressed;
       }}

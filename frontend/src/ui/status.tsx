@@ -27,12 +27,22 @@ export interface StatusView {
   } | null;
 }
 
+/** Something that is under way or waits, and where to go for it. */
+export interface StatusAsk {
+  readonly text: string;
+  /** A person is asked. */
+  readonly asks: boolean;
+  readonly run: () => void;
+}
+
 /** Props of StatusBar. */
 export interface StatusBarProps {
   /** Null when no document is in front: language and theme are shown then. */
   readonly view: StatusView | null;
   /** What AI is doing, shown in place of the save state; "" for nothing. */
   readonly run: string;
+  /** Null for nothing. */
+  readonly ask?: StatusAsk | null;
   readonly language: string;
   readonly theme: string;
   readonly onLanguage: (language: string) => void;
@@ -40,10 +50,15 @@ export interface StatusBarProps {
 }
 
 /** The line at the bottom of the window. */
-export function StatusBar({ view, run, language, theme, onLanguage, onTheme }: StatusBarProps) {
+export function StatusBar({ view, run, ask = null, language, theme, onLanguage, onTheme }: StatusBarProps) {
   return (
     <section class="status" aria-label={t("window.status")} data-part="status" tabIndex={-1}>
       {run !== "" ? <span>{run}</span> : view && <SaveItem view={view} />}
+      {ask !== null && (
+        <button type="button" class={`asks${ask.asks ? "" : " is-quiet"}`} onClick={ask.run}>
+          {ask.text}
+        </button>
+      )}
       <span class="grow" />
       {view ? (
         <DocumentItems view={view} />

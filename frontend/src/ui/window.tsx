@@ -15,7 +15,7 @@ import { SettingsNav, SettingsPage, type SettingsSection } from "./settings";
 import type { SettingsStore } from "./settings-store";
 import { Shell } from "./shell";
 import { FirstRun, NothingOpen, Plate } from "./start";
-import { StatusBar, type StatusView } from "./status";
+import { type StatusAsk, StatusBar, type StatusView } from "./status";
 import { Tabs, type TabView } from "./tabs";
 import { ToastHost, type Toasts } from "./toast";
 import { type TreeHandlers, TreeView } from "./tree";
@@ -83,6 +83,10 @@ export interface Slots {
   readonly above: Signal<(() => ComponentChildren) | null>;
   /** What is being done, for the start of the status bar; "" for nothing. */
   readonly run: Signal<string>;
+  /** What a conversation says of itself in the status bar; null for nothing. */
+  readonly talk: Signal<StatusAsk | null>;
+  /** What stands over the window; its answer is null for nothing. */
+  readonly over: Signal<(() => ComponentChildren) | null>;
   /** The sidebar's search; null while there is none. */
   readonly search: Signal<(() => ComponentChildren) | null>;
   /** What stands in place of the tree, as the review of a move does; its answer is null for nothing. */
@@ -98,6 +102,8 @@ export function createSlots(): Slots {
     front: signal(null),
     above: signal(null),
     run: signal(""),
+    talk: signal(null),
+    over: signal(null),
     search: signal(null),
     cover: signal(null),
     below: signal(null),
@@ -164,6 +170,7 @@ function Whole({ model }: { readonly model: WindowModel }) {
             <StatusBar
               view={documents.status.value}
               run={slots.run.value}
+              ask={slots.talk.value}
               language={chosen.language}
               theme={chosen.theme}
               onLanguage={(language) => void settings.update({ language })}
@@ -227,6 +234,7 @@ function Whole({ model }: { readonly model: WindowModel }) {
       {layout.finder.value === "recent" && (
         <OpenRecent source={model.finder} onClose={() => shutFinder(layout)} />
       )}
+      {slots.over.value?.()}
       <DialogHost dialogs={dialogs} platform={platform} />
     </>
   );
