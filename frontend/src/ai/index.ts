@@ -6,7 +6,7 @@ export { offLabel, reviewLabels } from "./labels";
 export { ConversationPanel } from "./panel";
 export { SessionList } from "./panel-sessions";
 export { type Viewed, Viewer } from "./panel-viewer";
-export { plainWords } from "./panel-words";
+export { plainWords, targetFolder } from "./panel-words";
 export { ReviewPanel } from "./review-panel";
 export { createProposals, type OpenProposal, type Proposals, type Standing } from "./review-proposals";
 export { createRewrites, isUnderWay, type Rewrite, type Rewrites } from "./rewrites";

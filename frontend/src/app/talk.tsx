@@ -10,6 +10,7 @@ import {
   plainWords,
   type RowActions,
   SessionList,
+  targetFolder,
   type Viewed,
   Viewer,
   waitingCalls,
@@ -178,7 +179,7 @@ export function createTalk(config: TalkConfig): Talk {
         const id = conversations.current.peek().id.peek();
         const session = agent.view.peek().sessions.get(id);
         const folder = session?.workspaceId || config.folder.peek();
-        const below = folderIn(call.input, call.name);
+        const below = targetFolder(call);
         return backend.workspace.Reveal(below === "" ? folder : joinPath(folder, below));
       }),
     onReconcile: (callId, verdict) => void conversations.reconcile(callId, verdict),
@@ -419,15 +420,4 @@ function hostOf(target: string): string {
   } catch {
     return "";
   }
-}
-
-/** The folder, relative to the workspace, that a call was to write to. */
-function folderIn(input: unknown, name: string): string {
-  const fields: Readonly<Record<string, unknown>> =
-    typeof input === "object" && input !== null ? { ...input } : {};
-  const value = name === "createDocument" ? fields.dir : fields.path;
-  if (typeof value !== "string") {
-    return "";
-  }
-  return name === "createDocument" ? value : value.slice(0, Math.max(0, value.lastIndexOf("/")));
 }
