@@ -79,6 +79,38 @@ func TestMigrate_FromEachSavedVersion(t *testing.T) {
 	}
 }
 
+// covers: R12
+func TestMigrate_AConversationOfSchema2IsWhole(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := openAt(t, saved(t, "v2.sql"), "two")
+	recovered(t, s)
+	h, err := s.History(ctx, "s-1")
+	must(t, err)
+	if len(h.Messages) != 2 || h.Messages[1].Status != "partial" || len(h.Runs) != 3 || h.Runs[0].Tools == nil {
+		t.Errorf("history is %+v", h)
+	}
+	if e := h.Messages[0].Parts[0].Envelope; e == nil || len(e.Raw) != 2 {
+		t.Errorf("envelope is %+v", e)
+	}
+	if len(h.Calls) != 1 || h.Calls[0].State != core.CallUnknown || h.Calls[0].Facts != (core.ToolFacts{}) || len(h.Approvals) != 1 {
+		t.Errorf("calls are %+v, approvals %+v", h.Calls, h.Approvals)
+	}
+	must(t, s.ReconcileByPerson(ctx, "v", "t-1", core.VerdictApplied))
+	if list, err := s.Contexts(ctx, "run-3"); err != nil || len(list) != 0 {
+		t.Errorf("contexts are %+v, %v", list, err)
+	}
+	// The answer of an old command is still known.
+	found, err := s.DecideApproval(ctx, "c-4", "a-1", "t-1", "", core.AllowOnce)
+	wantCode(t, err, fault.CommandConflict) // another input
+	if found.State != "" {
+		t.Errorf("approval is %+v", found)
+	}
+	must(t, s.DeleteSession(ctx, "x", "s-1"))
+	_, err = s.History(ctx, "s-1")
+	wantCode(t, err, fault.NotFound)
+}
+
 func TestMigrate_AStepThatFailsLeavesTheOldSchema(t *testing.T) {
 	t.Parallel()
 	path := saved(t, "v1.sql")

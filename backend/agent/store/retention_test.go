@@ -94,6 +94,21 @@ func TestRecover_OldEventsStayWhereTheyAreToStay(t *testing.T) {
 	}
 }
 
+// A publisher that lags behind passes over what has gone meanwhile.
+func TestPublish_PassesOverEventsThatWent(t *testing.T) {
+	t.Parallel()
+	s, rec := openNew(t)
+	run := started(t, s, "c")
+	rec.upTo(s.LastSeq())
+	must(t, s.change(t.Context(), "test", func(ctx context.Context, x *tx) error {
+		_, err := x.exec(ctx, `DELETE FROM events WHERE session_id=?`, string(run.SessionID))
+		return err
+	}))
+	if got := s.deliver(t.Context(), 0); got != s.LastSeq() {
+		t.Errorf("the publisher stands at %d, want %d", got, s.LastSeq())
+	}
+}
+
 // covers: R12
 func TestLog_IsEmptiedWhenReadersLetIt(t *testing.T) {
 	t.Parallel()

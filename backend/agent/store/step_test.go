@@ -166,8 +166,17 @@ func TestModelCall_ItsBeginningAndEndAreTold(t *testing.T) {
 	must(t, err)
 	must(t, s.WithdrawAttempt(ctx, core.ModelCall{ID: other.ID, ErrorClass: "overloaded"}))
 	events := rec.upTo(s.LastSeq())[before:]
-	if len(events) != 5 {
-		t.Fatalf("events are %v", events)
+	var types []core.EventType
+	for _, e := range events {
+		types = append(types, e.Type)
+		if e.SessionID != run.SessionID || e.RunID != run.ID {
+			t.Errorf("event %+v is of another run", e)
+		}
+	}
+	if diff := cmp.Diff([]core.EventType{
+		core.EventModelCallBegun, core.EventModelCallEnded, core.EventModelCallBegun, core.EventModelCallEnded, core.EventAttemptWithdrawn,
+	}, types); diff != "" {
+		t.Fatalf("events (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(core.ModelCallBegun{Step: 2, Attempt: 3, ContextTokens: 70, ContextSize: 100}, payload[core.ModelCallBegun](t, events[0])); diff != "" {
 		t.Errorf("begun (-want +got):\n%s", diff)
@@ -180,12 +189,43 @@ func TestModelCall_ItsBeginningAndEndAreTold(t *testing.T) {
 	if diff := cmp.Diff(failed, payload[core.ModelCallEnded](t, events[3])); diff != "" {
 		t.Errorf("withdrawn (-want +got):\n%s", diff)
 	}
-	if events[4].Type != core.EventAttemptWithdrawn || events[4].SessionID != run.SessionID {
-		t.Errorf("last event is %+v", events[4])
-	}
 	d, err := s.RunDetail(ctx, run.ID)
 	must(t, err)
 	if diff := cmp.Diff([]core.ModelCallEnded{done, failed}, d.ModelCalls); diff != "" {
 		t.Errorf("model calls (-want +got):\n%s", diff)
+	}
+}
+
+// covers: R5
+func TestEnd_ItsMessageNamesTheAttempt(t *testing.T) {
+	t.Parallel()
+	s, rec := openNew(t)
+	ctx := t.Context()
+	run, lost := talk(t, s, "c"), talk(t, s, "d")
+	for i := 1; i <= 3; i++ {
+		for _, id := range []core.RunID{run.ID, lost.ID} {
+			_, err := s.BeginModelCall(ctx, core.ModelCall{RunID: id, Step: min(i, 2), Attempt: i})
+			must(t, err)
+		}
+	}
+	m := assistantMessage("Done.")
+	_, err := s.End(ctx, run.ID, core.RunEnd{State: core.RunSucceeded, Message: &m})
+	must(t, err)
+	must(t, s.KeepDraft(ctx, lost.ID, assistantMessage("Do")))
+	attempts := func(rec *recorder, s *Store) (list []int) {
+		for _, e := range rec.upTo(s.LastSeq()) {
+			if e.Type == core.EventMessageCommitted {
+				list = append(list, payload[core.MessageCommitted](t, e).Attempt)
+			}
+		}
+		return list
+	}
+	if diff := cmp.Diff([]int{0, 0, 3}, attempts(rec, s)); diff != "" { // the persons' messages, and the answer
+		t.Errorf("attempts (-want +got):\n%s", diff)
+	}
+	s, rec = restart(t, s, "two")
+	recovered(t, s)
+	if diff := cmp.Diff([]int{3}, attempts(rec, s)); diff != "" {
+		t.Errorf("attempts after a crash (-want +got):\n%s", diff)
 	}
 }
