@@ -45,16 +45,22 @@ type StoredMessage struct {
 // History is everything that a context can be built of: a session's messages
 // in order, also those that broke off, and what became of the calls and
 // proposals of its runs. A tool's result is no message: it stands in its call,
-// so that a call without one cannot be left alone (R9).
+// so that a call without one cannot be left alone (R9). It holds facts only:
+// what streams in now is not part of it.
 type History struct {
-	Session  Session
+	Session Session
+	// Messages are in the order in which they were committed; never nil. What a
+	// person wrote while a run went on stands among that run's messages, but
+	// belongs to its own run, which may still be queued: a context is made run
+	// by run.
 	Messages []StoredMessage
 	// Runs, Calls and Proposals are in order of creation; never nil.
 	Runs      []Run
 	Calls     []ToolCall
 	Proposals []Proposal
 	Approvals []Approval
-	// Verdicts are what was found out of calls afterwards.
+	// Verdicts are what was found out of calls afterwards, the last of each;
+	// never nil.
 	Verdicts map[ToolCallID]ToolVerdict
 }
 
@@ -151,15 +157,17 @@ type Journal interface {
 	End(ctx context.Context, id RunID, end RunEnd) (Run, error)
 	Run(ctx context.Context, id RunID) (Run, error)
 
-	// BeginModelCall records a call as prepared and returns it with its id.
+	// BeginModelCall records a call as prepared, with what its request holds,
+	// and returns it with its id. Attempts count over the whole run: the newest
+	// has the highest number. A run that was told to stop gives cancelled.
 	BeginModelCall(ctx context.Context, call ModelCall) (ModelCall, error)
-	// UpdateModelCall records a later phase.
+	// UpdateModelCall records a later phase; model_call.ended tells of the last.
 	UpdateModelCall(ctx context.Context, call ModelCall) error
 	// WithdrawAttempt voids the preview of a failed attempt and drops its
 	// draft.
 	WithdrawAttempt(ctx context.Context, call ModelCall) error
-	// KeepDraft stores what has come of the assistant's message. End or
-	// Recover commits the last one when no other message does.
+	// KeepDraft stores what has come of the assistant's message, as the newest
+	// attempt's. End or Recover commits the last one when no other message does.
 	KeepDraft(ctx context.Context, id RunID, m Message) error
 	// Messages returns a session's complete messages in order.
 	Messages(ctx context.Context, id SessionID) ([]Message, error)
@@ -167,8 +175,9 @@ type Journal interface {
 	History(ctx context.Context, id SessionID) (History, error)
 
 	// CommitStep records the assistant's message of a step that goes on,
-	// together with the calls it asks for, in their order. A tool_call part
-	// whose call has no id yet gets it: the message is committed with them.
+	// together with the calls it asks for, in their order: one tool_call part
+	// for each. What has no id yet gets one, part and call the same: the message
+	// is committed with them. A run that was told to stop gives cancelled.
 	CommitStep(ctx context.Context, id RunID, attempt int, m Message, calls []ToolCall) ([]ToolCall, error)
 	// RefuseCall ends a proposed call that schema or policy refuse.
 	RefuseCall(ctx context.Context, id ToolCallID, reason, result string) error
@@ -182,7 +191,9 @@ type Journal interface {
 	ReadyCall(ctx context.Context, id ToolCallID, in Intent) error
 	// StartCall commits that a ready call is about to be carried out.
 	StartCall(ctx context.Context, id ToolCallID) error
-	// FinishCall commits the result of a running call.
+	// FinishCall commits the result of a running call, with its proposal and
+	// the artifact that holds the whole of it. Where no artifact can be kept,
+	// for its size or the disk, the result is committed without.
 	FinishCall(ctx context.Context, id ToolCallID, end CallEnd) error
 	// ToolCall returns one call.
 	ToolCall(ctx context.Context, id ToolCallID) (ToolCall, error)
@@ -193,7 +204,8 @@ type Journal interface {
 	// Reconcile settles such a call by what the host has seen.
 	Reconcile(ctx context.Context, id ToolCallID, to ToolCallState) error
 	// ReconcileByPerson records what a person found out about a call whose
-	// state is unknown; idempotent by command.
+	// state is unknown, applied or absent; idempotent by command. The state
+	// stays, and the last verdict counts.
 	ReconcileByPerson(ctx context.Context, cmd CommandID, id ToolCallID, v ToolVerdict) error
 
 	// CreateSession makes a session; idempotent by command.
@@ -201,8 +213,9 @@ type Journal interface {
 	// ChangeSession renames a session or archives it; idempotent by command. A
 	// nil field stays.
 	ChangeSession(ctx context.Context, cmd CommandID, id SessionID, title *string, archived *bool) (Session, error)
-	// DeleteSession removes a session with its rows and files; busy while a run
-	// of it has not ended.
+	// DeleteSession removes a session with its rows, events and files; busy
+	// while a run of it has not ended. Its commands stay known: one that comes
+	// again is not_found and starts nothing.
 	DeleteSession(ctx context.Context, cmd CommandID, id SessionID) error
 	// SessionEvents returns at most limit events of a session with seq > after.
 	SessionEvents(ctx context.Context, id SessionID, after int64, limit int) ([]Event, error)
@@ -210,10 +223,11 @@ type Journal interface {
 	Runs(ctx context.Context, limit int) ([]Run, error)
 	// RunDetail returns one run with all that is known of it.
 	RunDetail(ctx context.Context, id RunID) (RunDetail, error)
-	// Contexts returns what each request of a run held, in order.
+	// Contexts returns what each request of a run held, in order; none when the
+	// run is older than those that are kept.
 	Contexts(ctx context.Context, id RunID) ([]ContextReport, error)
-	// Artifact returns at most limit bytes of an artifact from an offset. One
-	// whose file is gone is not_found.
+	// Artifact returns at most limit bytes of an artifact from an offset, none
+	// at its end. One that was cleaned away or whose file is gone is not_found.
 	Artifact(ctx context.Context, id ArtifactID, offset int64, limit int) (Artifact, []byte, error)
 	// Backup writes a consistent copy of the database to a path.
 	Backup(ctx context.Context, path string) error
@@ -228,6 +242,7 @@ type Journal interface {
 	Snapshot(ctx context.Context) (State, int64, error)
 	// EventsAfter returns at most limit events with seq > after, in order.
 	EventsAfter(ctx context.Context, after int64, limit int) ([]Event, error)
-	// Recover settles what the database alone decides about earlier starts.
+	// Recover settles what the database alone decides about earlier starts, and
+	// clears away what is orphaned or past its time.
 	Recover(ctx context.Context) (Recovered, error)
 }
