@@ -15,12 +15,15 @@ import (
 	"galley/backend/rpc"
 )
 
-// probeTime is how long the host may take to look at what one call left.
-const probeTime = 30 * time.Second
+// probeTime is how long the host may take to look at what one call left. It has
+// a limit of its own, which is shorter.
+const probeTime = time.Minute
 
-// probePauses are the waits before a probe that failed is made again.
-func probePauses() []time.Duration {
-	return []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second}
+// probePause is the wait before a probe is made again by a host that could not
+// look yet: its folders may not be open before a window is there.
+func probePause(try int) time.Duration {
+	pauses := []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second}
+	return pauses[min(try, len(pauses)-1)]
 }
 
 // settler is the second phase of recovery: calls of an earlier start whose
@@ -105,8 +108,8 @@ func stateOf(v core.ToolVerdict) core.ToolCallState {
 	return core.CallUnknown
 }
 
-// look asks the host. Not ok means that there is nobody to ask; a host that
-// cannot tell, by its own word or after some tries, leaves it unknown.
+// look asks the host, until it can tell. Not ok means that there is nobody to
+// ask. A host that does not know the question leaves it unknown.
 func (s *settler) look(ctx context.Context, u unsettled) (v core.ToolVerdict, ok bool) {
 	params := wire.ToolProbeParams{
 		ToolCallRef: wire.ToolCallRef{
@@ -114,23 +117,23 @@ func (s *settler) look(ctx context.Context, u unsettled) (v core.ToolVerdict, ok
 		},
 		Name: u.Call.Name, Intent: u.Intent,
 	}
-	pauses := probePauses()
 	for try := 0; ; try++ {
 		asking, cancel := context.WithTimeout(ctx, probeTime)
 		var res wire.ToolProbeResult
 		err := s.call(asking, wire.MethodToolProbe, params, &res)
 		cancel()
+		code := fault.CodeOf(err)
 		switch {
 		case err == nil:
 			return res.Verdict, true
 		case ctx.Err() != nil, errors.Is(err, rpc.ErrClosed):
 			return "", false
-		}
-		s.log.Warn("probe failed", "call", u.Call.ID, "try", try+1, "code", fault.CodeOf(err))
-		if try == len(pauses) {
+		case code == fault.NotFound, code == fault.InvalidInput:
+			s.log.Warn("host cannot look at a call", "call", u.Call.ID, "code", code)
 			return core.VerdictUnknown, true
 		}
-		timer := time.NewTimer(pauses[try])
+		s.log.Info("host could not look at a call yet", "call", u.Call.ID, "try", try+1, "code", code)
+		timer := time.NewTimer(probePause(try))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
