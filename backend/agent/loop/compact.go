@@ -125,10 +125,11 @@ const (
 )
 
 // entry is a line of a summary. One that must stay is about a call that was
-// not carried out, or whose outcome is not known.
+// not carried out, or whose outcome is not known; of many, short says the same
+// of all that are alike.
 type entry struct {
-	text string
-	must bool
+	text, short string
+	must        bool
 }
 
 // summarise lists what is left out: the newest entries, as many as limit allows,
@@ -144,30 +145,62 @@ func summarise(heading string, left []*exchange, limit int) []item {
 		last = max(last, to)
 		entries = append(entries, e.entries()...)
 	}
-	keep := make([]bool, len(entries))
-	missing := 0
-	for i := len(entries) - 1; i >= 0; i-- {
-		e := entries[i]
-		n := tokens(e.text) + 1
-		if keep[i] = e.must || n <= limit; keep[i] && !e.must {
-			limit -= n
-		}
-		if !keep[i] {
-			missing++
-			limit = min(limit, 0)
-		}
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "["+heading+"]\n", first, last)
-	if missing > 0 {
-		fmt.Fprintf(&b, "- %d older entries are not listed\n", missing)
-	}
-	for i, e := range entries {
-		if keep[i] {
-			b.WriteString(e.text + "\n")
-		}
-	}
+	b.WriteString(list(entries, limit))
 	items := textItem(core.RoleUser, piece{kind: "summary", form: formSummary, text: strings.TrimSuffix(b.String(), "\n")})
 	items[0].note.Ord, items[0].note.UntilOrd = first, last
 	return items
+}
+
+// shortList is how many tokens the entries that must stay may always have.
+const shortList = 400
+
+// list writes entries within limit: the newest, and all that must stay. Where
+// these alone are too many, what is alike is said once, with how often.
+func list(entries []entry, limit int) string {
+	must := 0
+	for _, e := range entries {
+		if e.must {
+			must += tokens(e.text) + 1
+		}
+	}
+	together := must > max(limit, shortList)
+	if !together {
+		limit -= must
+	}
+	keep := make([]bool, len(entries))
+	missing := 0
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].must {
+			keep[i] = !together
+			continue
+		}
+		if n := tokens(entries[i].text) + 1; n <= limit {
+			keep[i] = true
+			limit -= n
+		} else {
+			missing, limit = missing+1, 0
+		}
+	}
+	var b strings.Builder
+	if missing > 0 {
+		fmt.Fprintf(&b, "- %d older entries are not listed\n", missing)
+	}
+	times := map[string]int{}
+	var alike []string
+	for i, e := range entries {
+		switch {
+		case keep[i]:
+			b.WriteString(e.text + "\n")
+		case e.must:
+			if times[e.short]++; times[e.short] == 1 {
+				alike = append(alike, e.short)
+			}
+		}
+	}
+	for _, s := range alike {
+		fmt.Fprintf(&b, "%s (%d times)\n", s, times[s])
+	}
+	return b.String()
 }

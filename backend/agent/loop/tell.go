@@ -89,7 +89,8 @@ func callEntry(c core.ToolCall, since string, v core.ToolVerdict) entry {
 			text += " " + n
 		}
 	}
-	return entry{text: text, must: c.State != core.CallSucceeded && (c.State != core.CallFailed || c.Reason == reasonDenied)}
+	short := fmt.Sprintf("- you called %s: %s", c.Name, stateWord(c))
+	return entry{text: text, short: short, must: c.State != core.CallSucceeded && (c.State != core.CallFailed || c.Reason == reasonDenied)}
 }
 
 // notes are what the program adds to a result.
@@ -208,6 +209,9 @@ func ended(run core.Run) string {
 	return "[This answer is not finished.]"
 }
 
+// maxContinued is how many tokens the account of an earlier run may have.
+const maxContinued = 2000
+
 // continued tells the truth about the run that this one continues.
 func (r *reader) continued(run core.Run) string {
 	if run.ParentRunID == "" {
@@ -221,21 +225,21 @@ func (r *reader) continued(run core.Run) string {
 		}
 	}
 	b.WriteString(". Nothing of it goes on. What really became of its calls:\n")
-	n := 0
+	var entries []entry
 	for _, c := range r.h.Calls {
 		if c.RunID != run.ParentRunID {
 			continue
 		}
-		n++
 		since := ""
 		if p, ok := r.proposals[c.ID]; ok {
 			since = decided(p)
 		}
-		b.WriteString(callEntry(c, since, r.h.Verdicts[c.ID]).text + "\n")
+		entries = append(entries, callEntry(c, since, r.h.Verdicts[c.ID]))
 	}
-	if n == 0 {
-		b.WriteString("- it had called no tool\n")
+	if len(entries) == 0 {
+		entries = []entry{{text: "- it had called no tool"}}
 	}
+	b.WriteString(list(entries, maxContinued))
 	b.WriteString("Go on from there. What succeeded is done and must not be done again. " +
 		"Where the outcome is unknown, do not repeat the call; ask the person.]")
 	return b.String()
