@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"galley/backend/agent/runner"
 	"galley/backend/fault"
 	"galley/backend/settings"
 	"galley/backend/workspace"
@@ -35,6 +36,15 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "runner" { // a host started it
+		err := runner.Run(context.Background(), runner.Config{
+			Home: os.Args[3], Stdin: os.Stdin, Stdout: os.Stdout, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		})
+		if err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	if home := os.Getenv(envHome); home != "" {
 		os.Exit(start(home, os.Args[1:]))
 	}

@@ -101,9 +101,10 @@ func (c *Conn) notify(method string, params json.RawMessage) {
 func (c *Conn) queueRequest(ctx context.Context, id jsonrpc2.ID, method string, params json.RawMessage) {
 	c.mu.Lock()
 	_, twice := c.requests[id]
-	full := len(c.requests) >= c.maxReqs
+	full := c.open >= c.maxReqs
 	if !twice && !full {
 		ctx, c.requests[id] = context.WithCancelCause(ctx)
+		c.open++
 	}
 	c.mu.Unlock()
 	switch {
@@ -119,14 +120,31 @@ func (c *Conn) queueRequest(ctx context.Context, id jsonrpc2.ID, method string, 
 		c.queue.push(item{bytes: len(params), do: func() {
 			if !c.spawn(func() { c.answer(ctx, id, method, params) }) {
 				c.settle(id)
+				c.replied()
 			}
 		}})
 	}
 }
 
-// refuse answers on the side: a write may block, and the queue must not.
+// refuse answers on the side: a write may block, and the queue must not. It
+// waits only when too many refusals do already: a peer that asks and does not
+// read is then not read either.
 func (c *Conn) refuse(id jsonrpc2.ID, e *jsonrpc2.Error) {
-	c.spawn(func() { c.reply(&jsonrpc2.Response{ID: id, Error: e}) })
+	c.refusals <- struct{}{}
+	done := func() { <-c.refusals }
+	if !c.spawn(func() {
+		defer done()
+		c.reply(&jsonrpc2.Response{ID: id, Error: e})
+	}) {
+		done()
+	}
+}
+
+// replied frees the place of a request.
+func (c *Conn) replied() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
 }
 
 func (c *Conn) cancelRequest(params json.RawMessage) {
@@ -169,6 +187,7 @@ func (c *Conn) answer(ctx context.Context, id jsonrpc2.ID, method string, params
 	}
 	c.settle(id)
 	c.reply(resp)
+	c.replied()
 	after.mu.Lock()
 	fs := after.after
 	after.mu.Unlock()

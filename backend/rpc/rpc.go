@@ -100,8 +100,9 @@ type Config struct {
 	// MaxCalls is how many of our calls may await a reply, given-up ones that
 	// the peer has not answered yet included (256). One more fails as busy.
 	MaxCalls int
-	// MaxRequests is how many requests of the peer are queued or handled at
-	// once (256). One more is refused as overloaded.
+	// MaxRequests is how many requests of the peer are queued, handled or
+	// answered at once (256). One more is refused as overloaded; when as many
+	// refusals wait to be written, the peer is read no more until it reads.
 	MaxRequests int
 
 	// ErrorCode gives the JSON-RPC error code of a fault; nil gives -32000 for
@@ -128,9 +129,14 @@ type Conn struct {
 	wg     sync.WaitGroup
 	nextID atomic.Uint64
 
+	// refusals holds a token for each refusal that is being written.
+	refusals chan struct{}
+
 	// mu guards what follows.
 	mu      sync.Mutex
 	closing bool
+	// open counts the peer's requests whose reply is not written.
+	open int
 	// calls are our calls whose reply has not come, by id.
 	calls map[uint64]chan struct{}
 	// requests are the peer's, queued or running.
@@ -153,6 +159,7 @@ func New(cfg Config) *Conn {
 		calls:    map[uint64]chan struct{}{},
 		requests: map[jsonrpc2.ID]context.CancelCauseFunc{},
 	}
+	c.refusals = make(chan struct{}, c.maxReqs)
 	c.stream = newStream(cfg.Read, cfg.Write, or(cfg.MaxLine, defaultMaxLine), cfg.Logger)
 	c.conn = jsonrpc2.NewConn(life, c.stream, receiver{c},
 		jsonrpc2.OnRecv(c.onReceive), jsonrpc2.SetLogger(logger{cfg.Logger}))
