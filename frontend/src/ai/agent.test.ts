@@ -76,6 +76,13 @@ test.each([
     true,
     "runner_gone",
   ],
+  [
+    "a command line has the agent",
+    settingsWith("p", provider({})),
+    { runner: { ...noAgent.runner, status: "elsewhere" } },
+    true,
+    "busy",
+  ],
   ["there is no network", settingsWith("p", provider({})), ready, false, "offline"],
   [
     "a local server needs none",

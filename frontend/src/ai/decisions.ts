@@ -1,4 +1,4 @@
-import type { Backend, HunkDecision } from "../backend";
+import { type Backend, BackendError, type HunkDecision } from "../backend";
 
 /** Tells the host what was decided, in order, each once. */
 export interface Decisions {
@@ -7,6 +7,25 @@ export interface Decisions {
   readonly retry: () => void;
   /** How many wait. */
   readonly waiting: () => number;
+}
+
+/** Whether a decision may be taken later: the Runner will be back; anything else will not change by asking again. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof BackendError)) {
+    return false;
+  }
+  switch (error.code) {
+    case "runner_gone":
+    case "store_failed":
+    case "disk_full":
+    case "busy":
+    case "timeout":
+    case "interrupted":
+    case "cancelled":
+      return true;
+    default:
+      return false;
+  }
 }
 
 /**
@@ -36,9 +55,7 @@ export function createDecisions(
         try {
           await backend.agent.Decide(first);
         } catch (error) {
-          const code = error instanceof Error && "code" in error ? error.code : "";
-          // The Runner will be back; anything else will not change by asking again.
-          if (code === "runner_gone" || code === "store_failed" || code === "disk_full") {
+          if (mayPass(error)) {
             return;
           }
         }

@@ -7,6 +7,7 @@ import { t } from "../i18n";
 import { Icon } from "../ui/icon";
 import { baseName } from "../ui/paths";
 import { warningText } from "./labels";
+import { Visible } from "./panel-parts";
 import { presets } from "./presets";
 import type { OpenProposal, OtherProposal, Proposals } from "./review-proposals";
 
@@ -71,7 +72,7 @@ function Unplaced(props: ReviewPanelProps & { readonly open: OpenProposal }) {
   return (
     <section class="unplaced" aria-labelledby={id}>
       <b class="clip" id={id}>
-        {titleOf(props.open)}
+        <Visible text={titleOf(props.open)} />
       </b>
       <div class="badge">
         <Icon name="clock" small />
@@ -113,7 +114,9 @@ function Others({
               <span class="clip">
                 {path === "" ? t("review.others.untitled") : baseName(path).replace(/\.md$/, "")}
               </span>
-              <span class="meta clip">{summaryOf(proposal)}</span>
+              <span class="meta clip">
+                <Visible text={summaryOf(proposal)} />
+              </span>
             </button>
           </li>
         ))}
@@ -165,7 +168,11 @@ function OpenReview(
       <div class="p-head">
         <div class="line">
           <span class="p-title grow clip">
-            {open.length > 1 || only === undefined ? t("review.several", { n: open.length }) : titleOf(only)}
+            {open.length > 1 || only === undefined ? (
+              t("review.several", { n: open.length })
+            ) : (
+              <Visible text={titleOf(only)} />
+            )}
           </span>
         </div>
         <div class="meta">
@@ -259,7 +266,9 @@ function Group(
     <>
       {titled && (
         <li class="of" title={titleOf(one)}>
-          <span class="clip">{titleOf(one)}</span>
+          <span class="clip">
+            <Visible text={titleOf(one)} />
+          </span>
         </li>
       )}
       {hunks.map((hunk) => (

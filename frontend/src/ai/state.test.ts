@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Run } from "../backend";
+import type { HunkOutcome, Proposal, Run } from "../backend";
 import { type AgentMessage, applyPreview, noAgent, reduce } from "./state";
 
 const run: Run = {
@@ -94,4 +94,62 @@ test("a preview keeps a prefix and appends; a new attempt begins anew, an old on
     "A ferry",
     "A ferry goes",
   ]);
+});
+
+const proposal: Proposal = {
+  id: "p1",
+  origin: "tool",
+  runId: "r1",
+  toolCallId: "t1",
+  supersedes: "",
+  docUri: "file:///a.md",
+  baseDigest: "",
+  patch: { baseVersion: 1, edits: [], summary: "" },
+  hunks: [
+    { id: "1", first: 0, count: 1, warnings: [] },
+    { id: "2", first: 1, count: 1, warnings: [] },
+  ],
+  cutOff: false,
+  state: "proposed",
+  createdAtMs: 1,
+  decidedAtMs: 0,
+};
+const decision = (
+  seq: number,
+  state: Proposal["state"],
+  ...hunks: readonly (readonly [id: string, outcome: HunkOutcome])[]
+): AgentMessage => ({
+  ...envelope(seq),
+  type: "proposal.decided",
+  payload: {
+    proposalId: "p1",
+    state,
+    hunks: hunks.map(([id, outcome]) => ({ id, outcome })),
+    appliedVersion: 2,
+  },
+});
+
+// covers: P4
+test("a decision is kept with the hunks it is about, and an undo takes it back", () => {
+  const created: AgentMessage = { ...envelope(2), type: "proposal.created", payload: proposal };
+  const after = (...more: readonly AgentMessage[]) => {
+    const made = [accepted, created, ...more].reduce(reduce, noAgent).proposals.get("p1");
+    return [made?.state, made?.decidedAtMs, ...(made?.hunks.map((h) => h.outcome) ?? [])];
+  };
+  const first = decision(3, "partly_applied", ["2", "accepted"]);
+  expect(after(first)).toEqual(["partly_applied", 103, undefined, "accepted"]);
+  expect(after(first, decision(4, "applied", ["1", "accepted"]))).toEqual([
+    "applied",
+    104,
+    "accepted",
+    "accepted",
+  ]);
+  expect(after(first, decision(4, "proposed", ["2", "open"]))).toEqual(["proposed", 0, undefined, "open"]);
+});
+
+test("what belongs to a session goes with it", () => {
+  const created: AgentMessage = { ...envelope(2), type: "proposal.created", payload: proposal };
+  const gone: AgentMessage = { ...envelope(3), type: "session.deleted", payload: { sessionId: "s1" } };
+  const view = [accepted, created, gone].reduce(reduce, noAgent);
+  expect([view.runs.size, view.proposals.size]).toEqual([0, 0]);
 });
