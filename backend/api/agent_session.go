@@ -290,8 +290,32 @@ func (s *Agent) MessageText(sessionID, messageID string) (MessageBody, error) {
 				return MessageBody{Message: m.Message}, nil
 			}
 		}
+		if res.Omitted > 0 {
+			return s.olderMessage(op, core.SessionID(sessionID), core.MessageID(messageID))
+		}
 		return MessageBody{}, &fault.Error{Code: fault.NotFound, Op: op, Detail: "message"}
 	})
+}
+
+// olderMessage finds a message of a session that is too long to be had at once,
+// in its events.
+func (s *Agent) olderMessage(op string, session core.SessionID, message core.MessageID) (MessageBody, error) {
+	for after, more := int64(0), true; more; {
+		page, err := s.host.SessionEvents(s.ctx(), wire.SessionEventsParams{SessionID: session, AfterSeq: after, Limit: eventPage})
+		if err != nil {
+			return MessageBody{}, err
+		}
+		for _, ev := range page.Events {
+			after = ev.Seq
+			var m core.MessageCommitted
+			if ev.Type != core.EventMessageCommitted || json.Unmarshal(ev.Payload, &m) != nil || m.MessageID != message {
+				continue
+			}
+			return MessageBody{Message: m.Message}, nil
+		}
+		more = page.More && len(page.Events) > 0
+	}
+	return MessageBody{}, &fault.Error{Code: fault.NotFound, Op: op, Detail: "message"}
 }
 
 // ExplainContext lists what each request of a run held.

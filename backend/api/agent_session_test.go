@@ -562,6 +562,39 @@ func TestAgent_DocumentTooLongToSend(t *testing.T) {
 	}
 }
 
+// Each message of a session is had by its id, also where all of them are too
+// much for one answer.
+func TestAgent_MessageOfALongSession(t *testing.T) {
+	w := newWriting(t)
+	var ref RunRef
+	quick := newEndpoint(t, says("Yes.")).configured(w.window)
+	for i := range 9 {
+		req := w.message(fmt.Sprintf("c%d", i), fmt.Sprintf("%d %s", i, strings.Repeat("x", maxMessage-10)))
+		req.SessionID, req.ProviderID = ref.SessionID, quick
+		ref = w.say(req)
+		w.ended(ref.RunID)
+	}
+	var first, last core.MessageCommitted
+	for _, r := range w.history(ref.SessionID) {
+		var m core.MessageCommitted
+		if r.Type != "message.committed" || !r.Ref {
+			continue
+		}
+		try(t, json.Unmarshal(r.Payload, &m))
+		if first.MessageID == "" {
+			first = m
+		}
+		last = m
+	}
+	for want, m := range map[string]core.MessageCommitted{"0 x": first, "8 x": last} {
+		got := ask[MessageBody](w.window, "Agent.MessageText", ref.SessionID, string(m.MessageID)).Message
+		if len(got.Parts) != 1 || !strings.HasPrefix(got.Parts[0].Text, want) || len(got.Parts[0].Text) != maxMessage-8 {
+			t.Errorf("%s: %.50v", want, got.Parts)
+		}
+	}
+	w.refused(fault.NotFound, "Agent.MessageText", ref.SessionID, "none")
+}
+
 // A request whose answer was lost is the same run when it comes again, although
 // the document has changed since.
 //
