@@ -137,7 +137,8 @@ type Recorder interface {
 	CommitStep(ctx context.Context, id RunID, attempt int, m Message, calls []ToolCall) ([]ToolCall, error)
 	RefuseCall(ctx context.Context, id ToolCallID, reason, result string) error
 	AskApproval(ctx context.Context, a Approval) (Approval, error)
-	// AwaitApproval waits until a person has decided, or ctx has ended.
+	// AwaitApproval waits until a person has decided, or ctx has ended. The call
+	// of an approval that is denied or expired has ended with it.
 	AwaitApproval(ctx context.Context, id ApprovalID) (Approval, error)
 	Granted(ctx context.Context, session SessionID, tool string) (bool, error)
 	ReadyCall(ctx context.Context, id ToolCallID, in Intent) error

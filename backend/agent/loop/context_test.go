@@ -90,7 +90,7 @@ func history(t testing.TB, seed uint64) (core.Task, core.History, int) {
 	m.h.Session.WorkspaceID = "/w"
 	m.h.Verdicts = map[core.ToolCallID]core.ToolVerdict{}
 	runs := m.r.IntN(12)
-	big := []int{200, 5000, 60_000}[m.r.IntN(3)]
+	big := []int{200, 5000, 40_000}[m.r.IntN(3)]
 	for i := range runs {
 		run := core.Run{ID: core.RunID(fmt.Sprint("r", i)), DocURI: "file:///w/a.md"}
 		run.State = []core.RunState{core.RunSucceeded, core.RunFailed, core.RunCancelled, core.RunInterrupted}[m.r.IntN(4)]
@@ -125,7 +125,7 @@ func history(t testing.TB, seed uint64) (core.Task, core.History, int) {
 		m.step("now", big, false)
 	}
 	if m.r.IntN(3) > 0 {
-		doc := m.text([]int{100, 5000, 400_000}[m.r.IntN(3)])
+		doc := m.text([]int{100, 5000, 120_000}[m.r.IntN(3)])
 		from := m.r.IntN(utf8.RuneCountInString(doc) + 1)
 		task.Snapshot = &core.Snapshot{DocURI: "file:///w/a.md", BaseVersion: 4, Text: doc, Selection: core.Range{From: from, To: from + m.r.IntN(5)}}
 	}
@@ -143,7 +143,7 @@ func history(t testing.TB, seed uint64) (core.Task, core.History, int) {
 //
 // covers: R9
 func TestContext_HoldsForEveryHistory(t *testing.T) {
-	const seeds = 400
+	const seeds = 250
 	fits := 0
 	for seed := range uint64(seeds) {
 		task, h, size := history(t, seed)
