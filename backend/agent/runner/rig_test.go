@@ -282,6 +282,17 @@ func (r *rig) endsAs(id core.RunID, want core.RunState) core.Run {
 	return run
 }
 
+// endsOrHas waits for a run's end that may have come before we listened.
+func (r *rig) endsOrHas(id core.RunID, want core.RunState) {
+	r.t.Helper()
+	if run := r.detail(id).Run; !run.State.Final() {
+		r.ends(id)
+	}
+	if run := r.detail(id).Run; run.State != want {
+		r.t.Errorf("run is %s, want %s", run.State, want)
+	}
+}
+
 func (r *rig) detail(id core.RunID) core.RunDetail {
 	r.t.Helper()
 	var d core.RunDetail

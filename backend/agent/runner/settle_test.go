@@ -80,17 +80,16 @@ func TestRecovery_AsksTheHost(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			run, call := left(t, home)
-			look := make(chan struct{})
-			var asked wire.ToolProbeParams
+			look, probed := make(chan struct{}), make(chan wire.ToolProbeParams, 1)
 			r := boot(t, home, func(r *rig) {
 				r.probe = func(_ context.Context, p wire.ToolProbeParams) (wire.ToolProbeResult, error) {
-					asked = p
+					probed <- p
 					<-look
 					return wire.ToolProbeResult{Verdict: c.verdict}, nil
 				}
 			})
 			r.greet()
-			r.until("the probe", func() bool { return len(r.asked) == 1 })
+			asked := <-probed
 			if asked.Name != call.Name || asked.Intent.Target != "/notes/a.md" || asked.CommandID != "old" || asked.ToolCallID != call.ID {
 				t.Errorf("asked %+v", asked)
 			}
@@ -142,8 +141,7 @@ func TestRecovery_LeftToTheNextStart(t *testing.T) {
 		}
 	})
 	again.greet()
-	again.until("the end", func() bool { return len(again.asked) == 1 })
-	again.ends(run.ID)
+	again.endsOrHas(run.ID, core.RunInterrupted)
 	if got := states(again.detail(run.ID)); got != "createDocument:succeeded:reconciled " {
 		t.Errorf("calls %s", got)
 	}
