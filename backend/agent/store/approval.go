@@ -142,11 +142,16 @@ func (t *tx) decideApproval(ctx context.Context, cmd core.CommandID, a *core.App
 			return err
 		}
 	}
-	others, err := all(ctx, t, scanApproval, qApprovalsPending, string(c.RunID))
+	return t.answered(ctx, "decide approval", c.RunID)
+}
+
+// answered lets a run go on when none of its questions is open any more.
+func (t *tx) answered(ctx context.Context, op string, id core.RunID) error {
+	others, err := all(ctx, t, scanApproval, qApprovalsPending, string(id))
 	if err != nil || len(others) > 0 {
 		return err
 	}
-	run, err := t.runByID(ctx, "decide approval", c.RunID)
+	run, err := t.runByID(ctx, op, id)
 	if err != nil {
 		return err
 	}

@@ -41,15 +41,7 @@ func (s *Store) ExpireApproval(ctx context.Context, id core.ApprovalID) (core.Ap
 		if err := t.moveCall(ctx, core.ActorCancel, c, core.CallCancelled, reasonExpired); err != nil {
 			return err
 		}
-		others, err := all(ctx, t, scanApproval, qApprovalsPending, string(c.RunID))
-		if err != nil || len(others) > 0 {
-			return err
-		}
-		run, err := t.runByID(ctx, op, c.RunID)
-		if err != nil {
-			return err
-		}
-		return t.resume(ctx, run)
+		return t.answered(ctx, op, c.RunID)
 	})
 	return a, err
 }

@@ -128,7 +128,7 @@ func (s *Store) Decide(ctx context.Context, cmd core.CommandID, id core.Proposal
 			return err
 		}
 		return t.emit(ctx, core.EventProposalDecided, p.session, p.RunID, p.ToolCallID, core.ProposalDecided{
-			ProposalID: id, State: state, Hunks: slices.Concat([]core.HunkDecision{}, hunks), AppliedVersion: appliedVersion,
+			ProposalID: id, State: state, Hunks: append([]core.HunkDecision{}, hunks...), AppliedVersion: appliedVersion,
 		})
 	})
 	return state, err

@@ -20,7 +20,7 @@ func TestSubmit_SameCommandSameRun(t *testing.T) {
 	want := core.Run{
 		ID: "boot-2", SessionID: "boot-1", CommandID: "c", Kind: core.KindRewrite, State: core.RunQueued,
 		Runtime: "native", Model: core.ModelRef{ProviderID: "p", Model: "m"}, Budget: core.Budget{Steps: 3},
-		Usage: core.Usage{Kind: core.UsageUnknown}, DocURI: "file:///a.md", CreatedAtMs: 1_000,
+		Usage: core.Usage{Kind: core.UsageUnknown}, DocURI: "file:///a.md", Tools: []string{}, CreatedAtMs: 1_000,
 	}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("run (-want +got):\n%s", diff)
