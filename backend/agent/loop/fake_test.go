@@ -111,7 +111,7 @@ func (r *record) say(run core.RunID, m core.Message) {
 	})
 }
 
-func (r *record) CommitStep(_ context.Context, id core.RunID, attempt int, m core.Message, calls []core.ToolCall) ([]core.ToolCall, error) {
+func (r *record) CommitStep(_ context.Context, id core.RunID, _ int, m core.Message, calls []core.ToolCall) ([]core.ToolCall, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.failOn["CommitStep"]; err != nil {
@@ -125,7 +125,6 @@ func (r *record) CommitStep(_ context.Context, id core.RunID, attempt int, m cor
 		r.history.Calls = append(r.history.Calls, out[i])
 		r.note("%s proposed", out[i].Name)
 	}
-	_ = attempt
 	r.text = ""
 	return out, nil
 }
