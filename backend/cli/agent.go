@@ -53,7 +53,7 @@ type agent struct {
 // openAgent takes the agent of a home, or finds who holds it, and waits until it
 // answers.
 func openAgent(ctx context.Context, home settings.Home) (*agent, error) {
-	a, err := newAgent(home)
+	a, err := newAgent(home, wire.ClientCommand)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,9 @@ func openAgent(ctx context.Context, home settings.Home) (*agent, error) {
 	return a, nil
 }
 
-// newAgent builds everything and starts nothing.
-func newAgent(home settings.Home) (a *agent, err error) {
+// newAgent builds everything and starts nothing; kind is what others are told
+// that this program is.
+func newAgent(home settings.Home, kind wire.ClientKind) (a *agent, err error) {
 	if err := home.Make(); err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func newAgent(home settings.Home) (a *agent, err error) {
 		End:      a.exec.End,
 		Language: func() string { return language(a.store.Get().Language, os.Getenv) },
 	})
-	lock := attach.NewAgent(attach.AgentConfig{Home: home, Kind: wire.ClientCommand, Version: Version(), Log: a.log})
+	lock := attach.NewAgent(attach.AgentConfig{Home: home, Kind: kind, Version: Version(), Log: a.log})
 	a.host, err = host.New(host.Config{
 		Home: home.Dir, Logger: a.log, Tools: prober{a.exec},
 		Credential: func(ctx context.Context, ref string) (string, error) { return task.Key(ctx, a.store, a.keys, ref) },
