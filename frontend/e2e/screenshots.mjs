@@ -35,7 +35,7 @@ async function takeAll(story, language, theme) {
       if (want("writing")) await take(window, name("writing"));
       if (!want("settings")) return;
       await window.keys("ctrl+comma");
-      await window.click(".set-nav li:nth-child(2) button");
+      await window.click(".set-nav li:nth-child(3) button");
       await window.click(".prov li:nth-child(3) button");
       await window.click(".form [type=password]");
       await window.type("sk-not-a-real-key-of-anybody");

@@ -194,10 +194,15 @@ test("a review in the text and its panel", async () => {
 });
 
 // covers: E7
-test("the settings, both sections, and a key that waits", async () => {
+test("the settings, their sections, and a key that waits", async () => {
   await app.press("Control+,");
   await app.untilShown("How Galley looks");
   await assertAccessible("settings: general");
+  await app.click("Permissions and limits");
+  await app.untilShown("Limits of one run");
+  await app.page.getByLabel("Steps", { exact: true }).fill("900");
+  await app.untilShown("A whole number from 1 to 200.");
+  await assertAccessible("settings: permissions, and a limit that is none");
   await app.click("AI providers");
   await app.untilShown("Text goes only to the provider you choose");
   await assertAccessible("settings: the offline provider");

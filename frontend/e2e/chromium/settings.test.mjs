@@ -68,6 +68,34 @@ test("a provider is added; its final address is shown, and http is for this comp
   assert.equal(kept().providers[0].name, "Loopback");
 });
 
+// covers: K10
+test("the size of a model's context is kept with its provider", async () => {
+  await fill("Context size", "12");
+  await app.untilShown("A whole number from 1,000 to 10,000,000");
+  await fill("Context size", "64000");
+  await app.until("it is kept", () => kept().providers[0].contextTokens === 64000);
+  assert.equal(await app.shows("A whole number"), false);
+  await fill("Context size", "");
+  await app.until("it is not known again", () => kept().providers[0].contextTokens === 0);
+});
+
+// covers: U5 T4 R8
+test("what a run may touch is said, and can only be tightened", async () => {
+  await app.click("Permissions and limits");
+  await app.untilShown("Nothing is applied by itself.");
+  const options = (label) => field(label).locator("option").allInnerTexts();
+  assert.deepEqual(await options("Read other documents"), ["Without asking", "Ask each time", "Never"]);
+  assert.deepEqual(await options("Create and rename documents"), ["Ask each time", "Never"]);
+  await field("Read other documents").selectOption("Never");
+  await app.until("it is kept", () => kept().permissions?.workspaceRead === "deny");
+  await fill("Steps", "900");
+  await app.untilShown("A whole number from 1 to 200.");
+  await fill("Steps", "12");
+  await app.until("the limit is kept", () => kept().limits?.steps === 12);
+  await app.click("AI providers");
+  await app.until("the form", async () => (await field("Name").count()) === 1);
+});
+
 // covers: K4 K5
 test("without a keyring nothing is stored before the person has decided where", async () => {
   await storeKey(key);

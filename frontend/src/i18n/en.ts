@@ -449,6 +449,8 @@ export const en = {
   "panel.working": "Waiting for the answer, {seconds} s",
   "panel.step": "Step {step}, {seconds} s",
   "panel.stillWaiting": "Still waiting for the first word, {seconds} s",
+  "panel.pausing": "A pause was asked for. It tries again after it.",
+  "panel.retrying": "That did not work. It tries again.",
   "panel.waitsForYou": "Waiting for your decision",
   "panel.checking": "Checking what was done before the AI process stopped",
   "panel.seconds": "{n} s",
@@ -563,7 +565,8 @@ export const en = {
   "panel.said.notRenamed": "You said that it was not renamed.",
   "panel.changes": "{n, plural, one {1 change in {name}} other {# changes in {name}}}",
   "panel.changes.plain": "Wording only",
-  "panel.changes.marked": "{plain, plural, =0 {{what}} other {# wording only, {marked} with care: {what}}}",
+  "panel.changes.marked":
+    "{plain, plural, =0 {To check: {what}} other {# wording only, {marked} to check: {what}}}",
   "panel.changes.accepted": "{n, plural, one {1 accepted} other {# accepted}}",
   "panel.changes.rejected": "{n, plural, one {1 rejected} other {# rejected}}",
   "panel.changes.moved": "{n, plural, one {1 moved with your typing} other {# moved with your typing}}",
@@ -691,7 +694,8 @@ export const en = {
   "settings.permissions.when": "A change holds for what you ask from now on.",
   "settings.limits": "Limits of one run",
   "settings.limits.minutes": "Minutes",
-  "settings.limits.minutes.hint": "A run that takes longer is stopped; what it has said is kept.",
+  "settings.limits.minutes.hint":
+    "How long a run may take, from {min} to {max}. What it has said by then is kept.",
   "settings.limits.steps": "Steps",
   "settings.limits.steps.hint": "How often the model may answer and use tools, from {min} to {max}.",
   "settings.limits.tokens": "Tokens",
@@ -1047,7 +1051,8 @@ export const en = {
     "{detail, select, none {This cannot be written.} other {{detail} cannot be written.}}",
   "faults.read_only.text": "The file or its folder is read-only. The text stays in this window.",
   "faults.too_large.title": "{detail, select, none {This is too large.} other {{detail} is too large.}}",
-  "faults.too_large.text": "Over 50 MB a document is shown read-only.",
+  "faults.too_large.text":
+    "Over 50 MB a document can only be read; AI takes one of up to 8 MB. Split it to go on.",
   "faults.unsupported_encoding.title":
     "{detail, select, none {The encoding of this file is not known.} other {The encoding of {detail} is not known.}}",
   "faults.unsupported_encoding.text": "It is not changed, so that no byte of it is lost.",
