@@ -23,6 +23,7 @@ func unifiedDiff(name string, base text.Lines, bom bool, edits []text.Edit) (str
 	if err != nil {
 		return "", err
 	}
+	groups = narrowed(groups, before, now)
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- a/%s\n+++ b/%s\n", name, name)
 	shift := 0
@@ -98,14 +99,41 @@ func rows(l text.Lines, bom bool) []string {
 	return parts
 }
 
+// narrowed leaves out of regions the lines at their ends that stay as they are.
+func narrowed(groups []region, before, now []string) []region {
+	var out []region
+	shift := 0
+	for _, g := range groups {
+		// The end of a text that ends with a break is behind its last line.
+		nowTo := min(g.to+shift+g.more, len(now))
+		g.to = min(g.to, len(before))
+		nowEnd := nowTo
+		from := min(g.from, g.to)
+		for from < g.to && from+shift < nowTo && before[from] == now[from+shift] {
+			from++
+		}
+		to := g.to
+		for to > from && nowTo > from+shift && before[to-1] == now[nowTo-1] {
+			to--
+			nowTo--
+		}
+		if more := nowTo - shift - to; to > from || more > 0 {
+			out = append(out, region{from: from, to: to, more: more})
+		}
+		// At the end of a text without a break the lines are as many as there
+		// are, whatever the breaks say.
+		shift = nowEnd - g.to
+	}
+	return out
+}
+
 // hunk writes regions as one hunk and returns how many lines the text has more
 // behind it.
 func hunk(b *strings.Builder, before, now []string, groups []region, shift int) int {
 	from := max(groups[0].from-around, 0)
 	to := min(groups[len(groups)-1].to+around, len(before))
 	var body strings.Builder
-	old, fresh, at := 0, 0, from
-	start := from + shift
+	old, fresh, at, start := 0, 0, from, from+shift
 	same := func(until int) {
 		for ; at < until; at++ {
 			put(&body, ' ', before[at])
@@ -114,24 +142,12 @@ func hunk(b *strings.Builder, before, now []string, groups []region, shift int) 
 		}
 	}
 	for _, g := range groups {
-		end := min(g.to, len(before))
-		nowEnd := min(g.to+shift+g.more, len(now))
-		gone, come := before[min(g.from, end):end], now[min(g.from+shift, nowEnd):nowEnd]
-		head := 0
-		for head < len(gone) && head < len(come) && gone[head] == come[head] {
-			head++
-		}
-		tail := 0
-		for tail < len(gone)-head && tail < len(come)-head && gone[len(gone)-1-tail] == come[len(come)-1-tail] {
-			tail++
-		}
-		same(min(g.from+head, len(before)))
-		for _, row := range gone[head : len(gone)-tail] {
-			put(&body, '-', row)
+		same(g.from)
+		for ; at < g.to; at++ {
+			put(&body, '-', before[at])
 			old++
-			at++
 		}
-		for _, row := range come[head : len(come)-tail] {
+		for _, row := range now[g.from+shift : g.to+shift+g.more] {
 			put(&body, '+', row)
 			fresh++
 		}
