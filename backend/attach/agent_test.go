@@ -262,6 +262,43 @@ func TestAgent_OneHoldsTheOthersFollow(t *testing.T) {
 	}
 }
 
+// The holder's Runner dies and is started again: those who follow are told, and
+// what became of the run reaches them without a new beginning.
+//
+// covers: R2 R5
+func TestAgent_TheHoldersRunnerDies(t *testing.T) {
+	home := roots(t)
+	endless := endless(t, home)
+	window := settle(t, home, wire.ClientWindow)
+	first := window.stands(host.Ready)
+	other := settle(t, home, wire.ClientCommand)
+	other.stands(host.Elsewhere)
+	res, err := other.SubmitTask(t.Context(), endless("c1"))
+	try(t, err)
+	other.until("streamed words", func() bool { return other.texts[res.RunID] != "" })
+	died, err := os.FindProcess(first.PID)
+	try(t, err)
+	try(t, died.Kill())
+	other.until("told that there is no Runner", func() bool {
+		for _, r := range other.runners {
+			if r.Status == host.Elsewhere && r.Code == fault.RunnerGone && r.Holder == wire.ClientWindow {
+				return true
+			}
+		}
+		return false
+	})
+	other.event(res.RunID, core.EventRunInterrupted)
+	other.gapless()
+	other.stands(host.Elsewhere)
+	done, err := other.SubmitTask(t.Context(), talk("c2", "hello"))
+	try(t, err)
+	other.event(done.RunID, core.EventRunSucceeded)
+	other.gapless()
+	if window.Runner().PID == first.PID {
+		t.Error("it is the same Runner")
+	}
+}
+
 // A holder that answers nobody is never joined by a second.
 func TestAgent_AHolderThatDoesNotAnswer(t *testing.T) {
 	home := roots(t)

@@ -48,6 +48,8 @@ type agent struct {
 	sub    *host.Subscription
 	log    *slog.Logger
 	file   io.Closer
+	// own is a folder of this process alone, removed at the end.
+	own string
 }
 
 // openAgent takes the agent of a home, or finds who holds it, and waits until it
@@ -79,7 +81,12 @@ func newAgent(home settings.Home, kind wire.ClientKind) (a *agent, err error) {
 	a.keys = credential.New(credential.Config{KeysFile: home.Keys(), PlainFile: home.Credentials()})
 	// Nothing is granted here: what a run may reach is its own.
 	a.grants = workspace.NewGrants()
-	if a.docs, err = document.New(document.Config{Grants: a.grants, Home: home.Dir, Log: a.log}); err != nil {
+	// No document is open here. Drafts and history in the home are a window's,
+	// which may be writing them.
+	if a.own, err = os.MkdirTemp("", "galley-command-"); err != nil {
+		return nil, &fault.Error{Code: fault.ReadOnly, Op: "start agent", Detail: os.TempDir(), Err: err}
+	}
+	if a.docs, err = document.New(document.Config{Grants: a.grants, Home: a.own, Log: a.log}); err != nil {
 		return nil, err
 	}
 	a.exec, err = tools.New(tools.Config{Grants: a.grants, Documents: a.docs, Home: home.Dir, Log: a.log})
@@ -172,6 +179,9 @@ func (a *agent) close(limit time.Duration) {
 	}
 	a.keys.Close()
 	a.grants.Close()
+	if err := os.RemoveAll(a.own); err != nil {
+		a.log.Warn("own folder not removed", "err", err)
+	}
 	_ = a.file.Close() // nothing more is logged
 }
 

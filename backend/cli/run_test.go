@@ -362,7 +362,7 @@ func TestProtocol_AClientFromThePaperAlone(t *testing.T) {
 	cmd := exec.Command("node", "../attach/testdata/client.mjs", p.home, p.folder)
 	out, err := cmd.CombinedOutput()
 	want := "holder window ready\nasked by-script.md\nholder window ready\nsame run true\nended succeeded\n" +
-		"receipt accepted\nended cancelled\nno key -32601\nin order true\n"
+		"receipt accepted\nended cancelled\nno key -32601\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v: said\n%s\nwant\n%s", err, out, want)
 	}

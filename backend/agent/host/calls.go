@@ -194,6 +194,13 @@ func (h *Host) Proposal(ctx context.Context, id core.ProposalID) (core.Proposal,
 	return res, err
 }
 
+// Chat has a model say one answer, without session, tools or record.
+func (h *Host) Chat(ctx context.Context, p wire.ChatParams) (wire.ChatResult, error) {
+	var res wire.ChatResult
+	err := h.begin(ctx, wire.MethodModelChat, p, &res)
+	return res, err
+}
+
 // TestProvider makes a smallest request to a model, where one is named, and
 // lists the provider's models.
 func (h *Host) TestProvider(ctx context.Context, p wire.ProviderTestParams) (wire.ProviderModelsResult, error) {

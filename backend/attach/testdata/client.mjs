@@ -1,87 +1,69 @@
-// A client of the agent, written from docs/PROTOCOL.md alone. It says what it
-// sees on standard output; node client.mjs HOME FOLDER.
+// A client of the agent, written from docs/PROTOCOL.md alone.
+// node client.mjs HOME FOLDER says what it sees on standard output.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
 const [home, folder] = process.argv.slice(2);
 const command = () => `mjs-${randomBytes(8).toString('hex')}`;
-const say = (...words) => console.log(...words);
 let cursor = 0;
 
-class Client {
-  constructor() {
-    this.calls = new Map();
-    this.events = [];
-    this.waiting = [];
-    this.next = 1;
-    this.socket = connect(readFileSync(`${home}/agent.lock`, 'utf8').split('\n')[0]);
-    let rest = Buffer.alloc(0);
-    this.socket.on('data', (data) => {
-      rest = Buffer.concat([rest, data]);
-      for (let at = rest.indexOf(10); at >= 0; at = rest.indexOf(10)) {
-        this.take(JSON.parse(rest.subarray(0, at).toString('utf8')));
-        rest = rest.subarray(at + 1);
-      }
+async function attach() {
+  const socket = connect(readFileSync(`${home}/agent.lock`, 'utf8').split('\n')[0]);
+  const calls = new Map();
+  const events = [];
+  let waiting = [];
+  const take = (event) => {
+    if (event.seq <= cursor) return;
+    cursor = event.seq;
+    events.push(event);
+    waiting = waiting.filter((look) => !look());
+  };
+  const receive = (line) => {
+    const { id, method, params, result, error } = JSON.parse(line);
+    if (method === 'event') take(params);
+    else if (!method && error) calls.get(id).reject(new Error(error.data?.code ?? error.code));
+    else if (!method) calls.get(id).resolve(result);
+  };
+  let rest = '';
+  socket.setEncoding('utf8').on('data', (data) => {
+    const lines = (rest + data).split('\n'); // LF alone ends a line
+    rest = lines.pop();
+    lines.forEach(receive);
+  });
+  const call = (method, params) =>
+    new Promise((resolve, reject) => {
+      const id = calls.size + 1;
+      calls.set(id, { resolve, reject });
+      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
     });
-  }
-  take(m) {
-    if (m.method === 'event' && m.params.seq > cursor) {
-      cursor = m.params.seq;
-      this.events.push(m.params);
-      this.waiting = this.waiting.filter((look) => !look());
-    }
-    const call = m.method ? undefined : this.calls.get(m.id);
-    if (!call) return;
-    this.calls.delete(m.id);
-    if (m.error) call.reject(new Error(m.error.data?.code ?? m.error.code));
-    else call.resolve(m.result);
-  }
-  call(method, params) {
-    const id = this.next++;
-    this.socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-    return new Promise((resolve, reject) => this.calls.set(id, { resolve, reject }));
-  }
-  event(runId, type) {
-    return new Promise((resolve) => {
-      const look = () => {
-        const e = this.events.find((e) => e.runId === runId && e.type === type);
-        if (e) resolve(e.payload);
-        return e !== undefined;
-      };
-      if (!look()) this.waiting.push(look);
+  const event = (runId, type) =>
+    new Promise((resolve) => {
+      const look = () => events.some((e) => e.runId === runId && e.type === type && (resolve(e.payload), true));
+      if (!look()) waiting.push(look);
     });
-  }
-}
-
-async function greet() {
-  const c = new Client();
-  const holder = await c.call('hello', { protocol: 1, kind: 'other', version: 'client.mjs' });
-  const state = await c.call('events.subscribe', { afterSeq: cursor });
-  for (const e of state.events) c.take({ method: 'event', params: e });
+  const holder = await call('hello', { protocol: 1, kind: 'other', version: 'client.mjs' });
+  console.log('holder', holder.kind, holder.runner.status);
+  const state = await call('events.subscribe', { afterSeq: cursor });
+  state.events.forEach(take);
   cursor = Math.max(cursor, state.snapshotSeq);
-  say('holder', holder.kind, holder.runner.status);
-  return c;
+  return { call, event, socket };
 }
 
-const modelRef = { providerId: 'mock', model: '' };
-let c = await greet();
-const task = { commandId: command(), modelRef, folder, input: '/tool createDocument {"dir":"","name":"by-script.md","text":"# Made\\n"}' };
-const run = await c.call('run.submit', task);
-const approval = await c.event(run.runId, 'approval.asked');
-say('asked', approval.summary.path);
-c.socket.destroy(); // the connection is lost while a question waits
-c = await greet();
-say('same run', (await c.call('run.submit', task)).runId === run.runId);
-const { id: approvalId, toolCallId, inputDigest } = approval;
-await c.call('approval.decide', { commandId: command(), approvalId, toolCallId, inputDigest, decision: 'allow_once' });
-say('ended', (await c.event(run.runId, 'run.succeeded')).state);
-const second = { commandId: command(), modelRef, folder, input: '/tool createDocument {"dir":"","name":"never.md","text":"x"}' };
-const stopped = await c.call('run.submit', second);
-await c.event(stopped.runId, 'run.waiting');
-say('receipt', (await c.call('run.cancel', { commandId: command(), runId: stopped.runId })).receipt);
-say('ended', (await c.event(stopped.runId, 'run.cancelled')).state);
-await c.call('credential.get', { credentialRef: 'x' }).catch((e) => say('no key', e.message));
-const seqs = c.events.map((e) => e.seq);
-say('in order', seqs.every((seq, i) => i === 0 || seq > seqs[i - 1]));
-c.socket.end();
+const ask = (name) => ({ commandId: command(), modelRef: { providerId: 'mock', model: '' }, folder, input: `/tool createDocument {"dir":"","name":"${name}","text":"# Made\\n"}` });
+let client = await attach();
+const task = ask('by-script.md');
+const { runId } = await client.call('run.submit', task);
+const { id: approvalId, toolCallId, inputDigest, summary } = await client.event(runId, 'approval.asked');
+console.log('asked', summary.path);
+client.socket.destroy(); // the connection is lost while a question waits
+client = await attach();
+console.log('same run', (await client.call('run.submit', task)).runId === runId);
+await client.call('approval.decide', { commandId: command(), approvalId, toolCallId, inputDigest, decision: 'allow_once' });
+console.log('ended', (await client.event(runId, 'run.succeeded')).state);
+const second = await client.call('run.submit', ask('never.md'));
+await client.event(second.runId, 'run.waiting');
+console.log('receipt', (await client.call('run.cancel', { commandId: command(), runId: second.runId })).receipt);
+console.log('ended', (await client.event(second.runId, 'run.cancelled')).state);
+await client.call('credential.get', { credentialRef: 'x' }).catch((e) => console.log('no key', e.message));
+client.socket.end();
