@@ -110,8 +110,9 @@ function createApp({ sandbox, screen, galley, context, page, url, close }) {
     socket.on("framereceived", ({ payload }) => frames.push(String(payload)));
   });
   page.on("pageerror", (error) => {
-    // The overlay of the development server looks for elements that are not there.
-    if (!/reading 'nodes'/.test(error.message)) errors.push(error.stack ?? error.message);
+    // The overlay of the development server looks for elements that are not there, and its
+    // socket may be shut when a page that goes tells where it stood.
+    if (!/reading '(nodes|send)'/.test(error.message)) errors.push(error.stack ?? error.message);
   });
   page.on("console", (message) => {
     const text = message.text();

@@ -4,8 +4,9 @@ import { createServer } from "node:http";
 
 /**
  * Starts the server. script(body) is called for each chat request and returns
- * what to do: {text, pieces, finish, hold, cut, status, headers, body}. A body
- * that is a string goes out as it is. Requests are kept.
+ * what to do: {text, pieces, calls, finish, hold, cut, status, headers, body}. A
+ * body that is a string goes out as it is; calls are those of tools, as {name,
+ * input}. Requests are kept.
  */
 export async function startProvider(script = echo) {
   const requests = [];
@@ -32,8 +33,14 @@ export async function startProvider(script = echo) {
     const speak = (pieces) => {
       for (const piece of pieces) send({ content: piece });
     };
-    const finish = () => {
-      send({}, act.finish ?? "stop");
+    const finish = (calls = act.calls ?? []) => {
+      for (const [index, { name, input }] of calls.entries()) {
+        const id = `call-${requests.length}-${index}`;
+        send({
+          tool_calls: [{ index, id, type: "function", function: { name, arguments: JSON.stringify(input) } }],
+        });
+      }
+      send({}, act.finish ?? (calls.length > 0 ? "tool_calls" : "stop"));
       res.end("data: [DONE]\n\n");
     };
     speak(act.pieces ?? cut(act.text ?? ""));
@@ -42,9 +49,9 @@ export async function startProvider(script = echo) {
       res.write(": over\n\n", () => res.destroy());
     } else if (act.hold) {
       // The answer stays open until the test or the client ends it.
-      held.set(res, (rest) => {
+      held.set(res, (rest, calls) => {
         speak(cut(rest));
-        finish();
+        finish(calls);
       });
       res.on("close", () => held.delete(res));
     } else {
@@ -59,9 +66,9 @@ export async function startProvider(script = echo) {
     script,
     requests,
     held,
-    /** Says the rest of what is held, and ends it. */
-    resume(rest) {
-      for (const end of held.values()) end(rest);
+    /** Says the rest of what is held, calls tools, and ends it. */
+    resume(rest, calls) {
+      for (const end of held.values()) end(rest, calls);
     },
     close: () =>
       new Promise((ok) => {

@@ -342,6 +342,15 @@ describe("a text that is not known any more", () => {
     expect(proposals.front.value.map((p) => p.proposal.id)).toEqual(["p2"]);
   });
 
+  test("a version of that number but of other words is not its text", async () => {
+    proposals.track("run");
+    follow(base);
+    type(0, "a");
+    await tell(await proposalOf("p1", `One line more.\n${text}`, 1, "two", "2"));
+    expect(proposals.front.value).toMatchObject([{ placed: false }]);
+    expect(statuses()).toEqual([]);
+  });
+
   // The page had put it in and was killed before it could tell (crash matrix, row 19).
   test("what was accepted and not told is found in the text, not put in twice", async () => {
     await tell(await proposalOf("p1", text, 1, "two", "2"));
