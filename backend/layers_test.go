@@ -57,7 +57,7 @@ var allowed = map[string][]string{
 		"agent/runner", "agent/host", "agent/tools", "agent/task", "agent/core", "agent/feed", "agent/wire", "attach", "document", "search", "workspace", "credential", "settings", "text", "fault",
 	},
 	"api": {
-		"agent/host", "agent/tools", "agent/task", "agent/core", "agent/wire", "attach", "document", "search", "reviewed", "workspace", "settings", "credential", "markdown", "provider", "provider/openaichat", "text", "fault",
+		"agent/host", "agent/tools", "agent/task", "agent/core", "agent/crash", "agent/wire", "attach", "document", "search", "reviewed", "workspace", "settings", "credential", "markdown", "provider", "provider/openaichat", "text", "fault",
 	},
 	"bench":        {},
 	"bench/search": {"bench", "search", "workspace"},

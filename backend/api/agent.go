@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/crash"
 	"galley/backend/agent/host"
 	"galley/backend/agent/task"
 	"galley/backend/agent/wire"
@@ -134,6 +135,7 @@ func (s *Agent) Cancel(req CancelRequest) (CancelReceipt, error) {
 // Decide records what a person decided on hunks.
 func (s *Agent) Decide(req DecideRequest) (DecideResult, error) {
 	return call(s.log, "decide proposal", func() (DecideResult, error) {
+		crash.At("before_decide")
 		state, err := s.host.Decide(s.ctx(), wire.ProposalDecideParams{
 			CommandID: core.CommandID(req.CommandID), ProposalID: core.ProposalID(req.ProposalID),
 			Hunks: req.Hunks, AppliedVersion: req.AppliedVersion,

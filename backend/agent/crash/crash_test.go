@@ -3,8 +3,10 @@
 package crash
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -42,5 +44,24 @@ func TestAt(t *testing.T) {
 				t.Errorf("died: %v, want %v (%v)", got, c.dies, cmd.ProcessState)
 			}
 		})
+	}
+}
+
+// With a file the point is passed by whoever finds it there.
+func TestAt_Once(t *testing.T) {
+	once := filepath.Join(t.TempDir(), "once")
+	for i, dies := range []bool{true, false} {
+		cmd := exec.Command(os.Args[0], "runner")
+		cmd.Env = []string{"CRASH_TEST_CHILD=1", "CRASH_AT=here", "CRASH_ONCE=" + once}
+		_ = cmd.Run() // its state says it all
+		if got := cmd.ProcessState.ExitCode() != 7; got != dies {
+			t.Errorf("start %d died: %v, want %v (%v)", i, got, dies, cmd.ProcessState)
+		}
+		if i > 0 {
+			continue
+		}
+		if b, err := os.ReadFile(once); err != nil || string(b) != fmt.Sprintln("runner", cmd.Process.Pid) {
+			t.Errorf("it says %q, %v", b, err)
+		}
 	}
 }

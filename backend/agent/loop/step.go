@@ -90,6 +90,7 @@ func (s *steps) attempt(ctx context.Context, call *core.ModelCall, req core.Requ
 		call.Phase = phase
 		return s.t.Recorder.UpdateModelCall(record, *call)
 	}
+	crash.At("before_request")
 	if err := update(core.PhaseSent); err != nil {
 		return result{}, err
 	}
