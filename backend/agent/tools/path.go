@@ -31,7 +31,7 @@ func relative(in string) (string, error) {
 		case name == "", name == ".":
 		case name == "..":
 			return "", refuse(fault.OutsideWorkspace, "%s leads upwards. Paths start at the workspace and hold no \"..\".", shown(in))
-		case strings.HasSuffix(name, "."), strings.HasSuffix(name, " "), strings.Contains(name, ":"), workspace.ReservedName(name):
+		case workspace.ReservedName(name):
 			return "", refuse(fault.ReservedName, "%s is no name that a document can have on every system.", shown(name))
 		default:
 			names = append(names, name)

@@ -138,6 +138,9 @@ func TestTools_D5(t *testing.T) {
 			if strings.Contains(r.Text, secret) || strings.Contains(r.Text, inner) {
 				t.Errorf("%s %v: %s", c.tool, c.in, r.Text)
 			}
+			if c.in["path"] == p && strings.Contains("/"+p, "/../") && r.Code != fault.OutsideWorkspace && !strings.Contains(p, `\`) {
+				t.Errorf("%s %v: %s", c.tool, c.in, r.Code)
+			}
 			if c.tool == core.ToolListWorkspace && !r.IsError {
 				// What holds it may be a folder like any other.
 				continue

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -240,4 +242,44 @@ func TestScopes_EndWithTheirRuns(t *testing.T) {
 	if known() != maxScopes {
 		t.Errorf("%d are kept", known())
 	}
+}
+
+// A disk that no longer answers holds up neither a call that reads nor the end
+// of the program.
+//
+// covers: R2 R7
+func TestHungDisk(t *testing.T) {
+	b := newBench(t, map[string]string{"a.md": "text"})
+	b.begin("")
+	synctest.Test(t, func(t *testing.T) {
+		hangs, goOn := make(chan struct{}), make(chan struct{})
+		b.calls.Watch(func(name string) {
+			if name == "read" {
+				close(hangs)
+				<-goOn
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan core.ToolResult, 1)
+		go func() {
+			r, err := b.exec.Execute(ctx, b.request(core.ToolReadDocument, input{"path": "a.md"}, core.Prepared{}))
+			if err != nil {
+				t.Error(err)
+			}
+			got <- r
+		}()
+		<-hangs
+		cancel()
+		if r := <-got; !r.Stopped {
+			t.Errorf("%+v", r)
+		}
+		began := time.Now()
+		b.exec.Close()
+		if took := time.Since(began); took != closeTime {
+			t.Errorf("the end took %s", took)
+		}
+		b.calls.Watch(nil)
+		close(goOn)
+		b.exec.Close()
+	})
 }

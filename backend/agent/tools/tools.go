@@ -150,8 +150,26 @@ func New(cfg Config) (*Executor, error) {
 	return e, nil
 }
 
-// Close waits for the calls under way. Their contexts have to end first.
-func (e *Executor) Close() { e.wg.Wait() }
+// closeTime is how long Close waits for a call that does not end: one that
+// reads from a disk which no longer answers cannot be ended by anybody.
+const closeTime = 5 * time.Second
+
+// Close waits for the calls under way, up to 5 s. Their contexts have to end
+// first.
+func (e *Executor) Close() {
+	ended := make(chan struct{})
+	go func() { // ends with the calls
+		defer close(ended)
+		e.wg.Wait()
+	}()
+	late := time.NewTimer(closeTime)
+	defer late.Stop()
+	select {
+	case <-ended:
+	case <-late.C:
+		e.cfg.Log.Warn("tools still under way at the end")
+	}
+}
 
 // recoveryFolder is where a new file is noted while it is made.
 func (e *Executor) recoveryFolder() string { return filepath.Join(e.cfg.Home, "recovery") }
