@@ -289,7 +289,7 @@ func (e *Executor) getOutline(_ context.Context, c *call) (core.ToolResult, erro
 		sh.lines = append(sh.lines, fmt.Sprintf("%d: %s %s", h.Line, strings.Repeat("#", h.Level), h.Text))
 	}
 	sh.rest = func(taken int, _ bool) string {
-		return fmt.Sprintf("%s more are left out.", count(len(headings)-taken, "heading"))
+		return fmt.Sprintf("Left out: %s more.", count(len(headings)-taken, "heading"))
 	}
 	r.Text, r.Facts.Bytes, r.Facts.More = sh.text(c.max)
 	return r, nil

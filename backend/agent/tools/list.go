@@ -126,13 +126,13 @@ func (t *listed) lines(rel string) []string {
 func (t *listed) notice() string {
 	var say []string
 	if t.left > 0 {
-		say = append(say, fmt.Sprintf("%s more were not listed.", count(t.left, "entry")))
+		say = append(say, fmt.Sprintf("Not listed: %s more.", count(t.left, "entry")))
 	}
 	if t.deep > 0 {
-		say = append(say, fmt.Sprintf("%s were not looked into; list one by its path.", count(t.deep, "folder")))
+		say = append(say, fmt.Sprintf("Not looked into: %s; list one by its path.", count(t.deep, "folder")))
 	}
 	if t.unread > 0 {
-		say = append(say, fmt.Sprintf("%s could not be read.", count(t.unread, "folder")))
+		say = append(say, fmt.Sprintf("Not readable: %s.", count(t.unread, "folder")))
 	}
 	return strings.Join(say, " ")
 }

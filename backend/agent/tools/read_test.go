@@ -144,9 +144,9 @@ func TestListWorkspace_Bounded(t *testing.T) {
 			t.Errorf("%q is not listed", want)
 		}
 	}
-	b.holding(r, "were not listed")
+	b.holding(r, "Not listed: ")
 	r = b.must(core.ToolListWorkspace, input{"path": "f00"})
-	b.holding(r, "1 folder were not looked into")
+	b.holding(r, "Not looked into: 1 folder")
 	if !r.Facts.More {
 		t.Errorf("%+v", r.Facts)
 	}
@@ -222,13 +222,13 @@ func TestSearchWorkspace_Bounded(t *testing.T) {
 			t.Fatalf("cut: %q", line)
 		}
 	}
-	b.holding(r, "more are left out", "9000 hits in 60 documents")
+	b.holding(r, "Left out: ", "9000 hits in 60 documents")
 	// A file gives its first hundred, as to the person.
 	r = b.must(core.ToolSearchWorkspace, input{"query": "tea", "include": "f00.md"})
 	if got := strings.Count(b.data(r), "\n"); got != 100 || !r.Facts.More {
 		t.Errorf("%d lines, %+v", got, r.Facts)
 	}
-	b.holding(r, "50 hits more are left out")
+	b.holding(r, "Left out: 50 hits more")
 }
 
 // A run without a folder reaches none, also when one is open.

@@ -106,8 +106,6 @@ type sheet struct {
 	top string
 	// lines are the data, without breaks.
 	lines []string
-	// first is the number of the first line where they are those of a document.
-	first int
 	// rest is the notice when lines had to be left out: it is given how many
 	// were taken, and whether the last one was cut.
 	rest func(taken int, cut bool) string

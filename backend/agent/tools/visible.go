@@ -34,7 +34,8 @@ func hidden(s string) bool {
 	for gr.Next() {
 		runes := gr.Runes()
 		for i, r := range runes {
-			if hides(r) && !(i > 0 && isPicture(runes[0]) && (r == 0x200D || runes[0] == 0x1F3F4 && r >= 0xE0020 && r <= 0xE007F)) {
+			part := i > 0 && isPicture(runes[0]) && (r == 0x200D || runes[0] == 0x1F3F4 && r >= 0xE0020 && r <= 0xE007F)
+			if hides(r) && !part {
 				return true
 			}
 		}
