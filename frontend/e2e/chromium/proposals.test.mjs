@@ -59,16 +59,17 @@ async function say(words) {
   await field.press("Enter");
 }
 
+/** Whether a request brings the results of tools, so that it is a step that ends. */
+const isAnswered = (body) => body.messages.at(-1).role === "tool";
+
 /** Lets the model call tools in its first step and end in its second. */
 function callOnce(...calls) {
-  let step = 0;
-  provider.script = () => (step++ === 0 ? { calls } : { text: "Done." });
+  provider.script = (body) => (isAnswered(body) ? { text: "Done." } : { calls });
 }
 
 /** A model whose first answer stays open until the test says which tools it calls. */
 function holdThenEnd() {
-  let step = 0;
-  provider.script = () => (step++ === 0 ? { hold: true } : { text: "Done." });
+  provider.script = (body) => (isAnswered(body) ? { text: "Done." } : { hold: true });
 }
 
 const untilMarks = (...inserted) =>
