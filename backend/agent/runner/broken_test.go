@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,7 +153,7 @@ func testBox(t *testing.T, call caller) *toolbox {
 	t.Helper()
 	return &toolbox{
 		log: quiet(), call: call, listeners: &crew{}, life: t.Context(), late: func(core.ToolCall, core.ToolResult) {},
-		run: core.Run{ID: "r", Budget: core.DefaultBudget()},
+		run: core.Run{ID: "r", Budget: core.DefaultBudget()}, gone: &atomic.Bool{},
 	}
 }
 

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 
 	"galley/backend/agent/core"
 )
@@ -12,6 +14,8 @@ type recorder struct {
 	run       core.Run
 	hub       *hub
 	questions *questions
+	// gone says that the host went away without the answer to a call.
+	gone *atomic.Bool
 }
 
 var _ core.Recorder = recorder{}
@@ -38,4 +42,14 @@ func (r recorder) AskApproval(ctx context.Context, a core.Approval) (core.Approv
 // so; its call is cancelled then.
 func (r recorder) AwaitApproval(ctx context.Context, id core.ApprovalID) (core.Approval, error) {
 	return r.questions.await(ctx, id)
+}
+
+// FinishCall implements core.Recorder. A write whose answer went away with the
+// host is left as it is, running: this Runner ends, and the next one's host
+// looks at what became of it, where this one could only say that nobody knows.
+func (r recorder) FinishCall(ctx context.Context, id core.ToolCallID, end core.CallEnd) error {
+	if end.State == core.CallUnknown && r.gone.Load() {
+		return fmt.Errorf("finish tool call: %w", errHostGone)
+	}
+	return r.Journal.FinishCall(ctx, id, end)
 }

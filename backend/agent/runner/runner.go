@@ -32,6 +32,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"galley/backend/agent/core"
@@ -191,8 +192,8 @@ func (r *Runner) open(ctx context.Context) {
 }
 
 // toolbox has the host carry out the tools of a run.
-func (r *Runner) toolbox(run core.Run) core.Toolbox {
-	return &toolbox{log: r.log, call: r.conn.Call, run: run, late: r.late, listeners: &r.listeners, life: r.life}
+func (r *Runner) toolbox(run core.Run, gone *atomic.Bool) core.Toolbox {
+	return &toolbox{log: r.log, call: r.conn.Call, run: run, gone: gone, late: r.late, listeners: &r.listeners, life: r.life}
 }
 
 // late records what the host says of a call when nobody waits for it any more,

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"galley/backend/agent/core"
@@ -65,7 +66,7 @@ type parts struct {
 	// model binds a model to a run.
 	model func(wire.ProviderConfig, core.Budget) (core.Model, error)
 	// toolbox has the host carry out the tools of a run.
-	toolbox func(core.Run) core.Toolbox
+	toolbox func(run core.Run, gone *atomic.Bool) core.Toolbox
 }
 
 // scheduler carries accepted runs out: in the order in which they were
@@ -196,6 +197,11 @@ func (s *scheduler) carryOut(t *task) {
 		if storeFault(err) {
 			return // nothing more can be recorded; the store ends the Runner
 		}
+		if errors.Is(err, errHostGone) {
+			log.Warn("call left to the next start")
+			<-t.ctx.Done() // without a host the Runner ends, which cancels the run
+			return
+		}
 		log.Error("runtime failed", "err", err)
 		end = core.RunEnd{State: core.RunFailed, Fault: core.FaultInfoOf(err)}
 	}
@@ -267,7 +273,8 @@ func (s *scheduler) runSafely(t *task) (end core.RunEnd, err error) {
 // coreTask collects what a runtime needs.
 func (s *scheduler) coreTask(t *task, model core.Model) (core.Task, error) {
 	ctx := context.WithoutCancel(t.ctx)
-	rec := recorder{Journal: s.journal, run: t.run, hub: s.hub, questions: s.questions}
+	gone := &atomic.Bool{}
+	rec := recorder{Journal: s.journal, run: t.run, hub: s.hub, questions: s.questions, gone: gone}
 	h, err := rec.History(ctx, t.run.SessionID)
 	if err != nil {
 		return core.Task{}, err
@@ -280,7 +287,7 @@ func (s *scheduler) coreTask(t *task, model core.Model) (core.Task, error) {
 		Model: model, Budget: t.run.Budget, Recorder: rec, NewID: newID,
 	}
 	if len(t.job.tools) > 0 {
-		ct.Toolbox = s.parts.toolbox(t.run)
+		ct.Toolbox = s.parts.toolbox(t.run, gone)
 	}
 	return ct, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"galley/backend/agent/core"
@@ -22,9 +23,14 @@ const (
 	lateTime = 2 * time.Minute
 )
 
-// errStore is why runs are stopped when the database can take no more: effects
-// that run are then not told to stop.
-var errStore = errors.New("the database can take no more")
+var (
+	// errStore is why runs are stopped when the database can take no more:
+	// effects that run are then not told to stop.
+	errStore = errors.New("the database can take no more")
+	// errHostGone is why a runtime ends that may not say how a call ended: the
+	// host went away with the answer. The next start asks its host.
+	errHostGone = errors.New("the host is gone")
+)
 
 // caller asks the host. It is the Conn's Call.
 type caller func(ctx context.Context, method string, params, result any) error
@@ -34,6 +40,8 @@ type toolbox struct {
 	log  *slog.Logger
 	call caller
 	run  core.Run
+	// gone is set when the host went away without an answer.
+	gone *atomic.Bool
 	// late takes an answer that came when nobody waited for it any more.
 	late func(core.ToolCall, core.ToolResult)
 	// listeners are the goroutines that wait for answers; life ends them.
@@ -184,6 +192,9 @@ func (b *toolbox) judge(c core.ToolCall, a answer) (core.ToolResult, error) {
 		return a.res, nil
 	}
 	f, ok := errors.AsType[*fault.Error](a.err)
+	if errors.Is(a.err, rpc.ErrClosed) {
+		b.gone.Store(true)
+	}
 	if !ok || errors.Is(a.err, rpc.ErrClosed) {
 		return core.ToolResult{}, fault.New(fault.Interrupted, op, a.err)
 	}

@@ -232,35 +232,45 @@ func TestRun_ToolTimeIsBounded(t *testing.T) {
 	}
 }
 
-// A host that goes away in the middle of a write: nobody knows, and the next
-// start says so.
+// A host that goes away in the middle of a write takes the answer along: the
+// next one is asked what became of it, and what it sees is what is told (crash
+// matrix 12 to 14 and 26).
 // covers: R2 R6
 func TestRun_HostGoesAway(t *testing.T) {
-	home := t.TempDir()
-	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	r := boot(t, home, func(r *rig) {
-		r.execute = func(ctx context.Context, _ wire.ToolExecuteParams) (core.ToolResult, error) {
-			select {
-			case <-release:
-			case <-ctx.Done():
+	t.Parallel()
+	for verdict, want := range map[core.ToolVerdict]struct {
+		run  core.RunState
+		call string
+	}{
+		core.VerdictApplied: {core.RunCancelled, "createDocument:succeeded:reconciled "},
+		core.VerdictAbsent:  {core.RunCancelled, "createDocument:failed:no_effect "},
+		core.VerdictUnknown: {core.RunInterrupted, "createDocument:unknown:runner_lost "},
+	} {
+		home := t.TempDir()
+		r := boot(t, home, func(r *rig) {
+			r.execute = func(ctx context.Context, _ wire.ToolExecuteParams) (core.ToolResult, error) {
+				<-ctx.Done()
+				return core.ToolResult{}, errHost
 			}
-			return core.ToolResult{}, errHost
+		})
+		r.greet()
+		res := r.submit(message("c1", create, core.ToolCreateDocument))
+		r.must(wire.MethodApprovalDecide, decision(r.waits(res.RunID), "a1", core.AllowOnce), nil)
+		r.executing(core.ToolCreateDocument, 1)
+		begun := time.Now()
+		r.close()
+		if took := time.Since(begun); took > DrainTime {
+			t.Errorf("the Runner took %v to end", took)
 		}
-	})
-	r.greet()
-	res := r.submit(message("c1", create, core.ToolCreateDocument))
-	r.must(wire.MethodApprovalDecide, decision(r.waits(res.RunID), "a1", core.AllowOnce), nil)
-	r.executing(core.ToolCreateDocument, 1)
-	begun := time.Now()
-	r.close()
-	if took := time.Since(begun); took > DrainTime {
-		t.Errorf("the Runner took %v to end", took)
-	}
-	again := boot(t, home, nil)
-	again.greet()
-	d := again.detail(res.RunID)
-	if d.Run.State != core.RunInterrupted || d.Calls[0].State != core.CallUnknown {
-		t.Errorf("run %s, calls %s", d.Run.State, states(d))
+		again := boot(t, home, func(r *rig) {
+			r.probe = func(context.Context, wire.ToolProbeParams) (wire.ToolProbeResult, error) {
+				return wire.ToolProbeResult{Verdict: verdict}, nil
+			}
+		})
+		again.greet()
+		again.endsOrHas(res.RunID, want.run)
+		if got := states(again.detail(res.RunID)); got != want.call {
+			t.Errorf("%s: calls %s, want %s", verdict, got, want.call)
+		}
 	}
 }
