@@ -26,7 +26,7 @@ type Heading struct {
 // never nil.
 func Outline(s string) []Heading {
 	skip := frontMatterEnd(s)
-	source := []byte(s[skip:])
+	source := shallow([]byte(s[skip:]))
 	pc := parser.NewContext()
 	pc.Set(finderKey, &finder{source: source})
 	root := blockParser().Parse(gmtext.NewReader(source), parser.WithContext(pc))
@@ -62,8 +62,48 @@ var blockParser = sync.OnceValue(func() parser.Parser {
 			util.Prioritized(mathBlock{}, 690),
 			util.Prioritized(extension.NewFootnoteBlockParser(), 999),
 		)...),
-		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
-			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
-		)...),
+		parser.WithParagraphTransformers(
+			util.Prioritized(bounded{parser.LinkReferenceParagraphTransformer}, 100),
+			util.Prioritized(bounded{extension.NewTableParagraphTransformer()}, 200),
+		),
 	)
 })
+
+// longestParagraph is the most lines of a paragraph in which definitions and
+// tables are looked for: the parser's time grows with their square.
+const longestParagraph = 1000
+
+// bounded leaves a paragraph that is too long as it is.
+type bounded struct{ parser.ParagraphTransformer }
+
+// Transform implements parser.ParagraphTransformer.
+func (b bounded) Transform(n *ast.Paragraph, reader gmtext.Reader, pc parser.Context) {
+	if n.Lines().Len() <= longestParagraph {
+		b.ParagraphTransformer.Transform(n, reader, pc)
+	}
+}
+
+// deepestQuote is how many marks of a quote a line may begin with, for the same
+// reason.
+const deepestQuote = 100
+
+// shallow makes text of the marks past deepestQuote that a line begins with. It
+// changes source in place, and no length.
+func shallow(source []byte) []byte {
+	depth, start := 0, true
+	for i, c := range source {
+		switch {
+		case c == '\n':
+			depth, start = 0, true
+		case !start, c == ' ', c == '\t':
+		case c != '>':
+			start = false
+		default:
+			if depth++; depth > deepestQuote {
+				source[i] = 'x'
+				start = false
+			}
+		}
+	}
+	return source
+}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark/ast"
@@ -53,6 +54,25 @@ func TestOutline_IsTheParsers(t *testing.T) {
 	}
 	if seen < 300 {
 		t.Errorf("only %d headings were seen", seen)
+	}
+}
+
+// What costs the parser the square of its length is left as text.
+//
+// covers: X5
+func TestOutline_Pathological(t *testing.T) {
+	for _, s := range []string{
+		strings.Repeat("> ", 40_000), strings.Repeat("[a]: u\n", 40_000), strings.Repeat(strings.Repeat(">", 300)+" # x\n", 1_000),
+		"| a |\n" + strings.Repeat("| - ", 2_000) + "|\n" + strings.Repeat("| a |\n", 2_000),
+	} {
+		began := time.Now()
+		got := Outline(s + "\n\n# the end\n")
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%.10q: %s", s, took)
+		}
+		if len(got) != 1 || got[0].Text != "the end" {
+			t.Errorf("%.10q: %v", s, got)
+		}
 	}
 }
 
