@@ -381,11 +381,16 @@ function openWords(proposals: readonly Proposal[], actions: CardActions): string
       : t("panel.changes.marked", {
           plain: hunks.length - marked.length,
           marked: marked.length,
-          what: warningText(warnings),
+          what: lowerFirst(warningText(warnings)),
         }),
     ...(sum("moved") > 0 ? [t("panel.changes.moved", { n: sum("moved") })] : []),
     ...(sum("stale") > 0 ? [t("panel.changes.stale", { n: sum("stale") })] : []),
   ]);
+}
+
+/** The words of a sentence of its own, within another. */
+function lowerFirst(words: string): string {
+  return words.slice(0, 1).toLocaleLowerCase(localeTag.value) + words.slice(1);
 }
 
 function joined(words: readonly string[]): string {

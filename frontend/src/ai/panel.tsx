@@ -351,13 +351,15 @@ function Live(props: LogProps & { readonly active: RunView }) {
               ? t("panel.checking")
               : waits
                 ? t("panel.waitsForYou")
-                : stream?.thinking === true
-                  ? t("panel.thinking", { seconds: thinkingFor })
-                  : asking && seconds >= slowAfter
-                    ? t("panel.stillWaiting", { seconds })
-                    : active.step > 1
-                      ? t("panel.step", { step: active.step, seconds })
-                      : t("panel.working", { seconds })}
+                : active.phase === "failed"
+                  ? t(active.code === "rate_limited" ? "panel.pausing" : "panel.retrying")
+                  : stream?.thinking === true
+                    ? t("panel.thinking", { seconds: thinkingFor })
+                    : asking && seconds >= slowAfter
+                      ? t("panel.stillWaiting", { seconds })
+                      : active.step > 1
+                        ? t("panel.step", { step: active.step, seconds })
+                        : t("panel.working", { seconds })}
         </span>
       </div>
     </>
@@ -371,7 +373,15 @@ function Ending(props: LogProps & { readonly item: EndItem }) {
   const continued = useComputed(() =>
     [...conversation.timeline.value.runs.values()].some((other) => other.run.parentRunId === item.runId),
   ).value;
-  const canContinue = !continued && active === null && props.off() === null && !conversation.sending.value;
+  // It is gone on with where nothing came after it; what was taken back is not wanted.
+  const isLast = useComputed(() => isNewest(conversation.timeline.value, item.runId)).value;
+  const canContinue =
+    isLast &&
+    !continued &&
+    (item.begun || item.state !== "cancelled") &&
+    active === null &&
+    props.off() === null &&
+    !conversation.sending.value;
   const onContinue = (): void => void conversations.continueRun(item.runId);
   const calls = callsOf(timeline, item.runId);
   const button = canContinue && (
@@ -385,9 +395,9 @@ function Ending(props: LogProps & { readonly item: EndItem }) {
       <FaultNotice
         fault={faultOf(item, view, props)}
         actions={{
-          ...props.steps,
+          ...(isLast && props.steps),
           ...(canContinue && { retry: onContinue, continueRun: onContinue, continue: onContinue }),
-          editRequest: () => takeUp(props, item.runId),
+          ...(isLast && { editRequest: () => takeUp(props, item.runId) }),
         }}
       />
     );
@@ -414,6 +424,19 @@ function Ending(props: LogProps & { readonly item: EndItem }) {
       {button}
     </div>
   );
+}
+
+/** Whether no run came after one, but for those that were taken back before they began. */
+function isNewest(timeline: Timeline, runId: string): boolean {
+  let after = false;
+  for (const { run } of timeline.runs.values()) {
+    if (run.id === runId) {
+      after = true;
+    } else if (after && !(run.state === "cancelled" && run.startedAtMs === 0)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /** Puts what was asked back into the field, to be changed. */

@@ -45,6 +45,10 @@ export function rowsOf(items: readonly TimelineItem[]): readonly Row[] {
     const last = rows.at(-1);
     switch (item.type) {
       case "asked":
+        // That a run goes on says the line above it.
+        if (last?.type === "continued" && last.item.runId === item.runId) {
+          break;
+        }
         rows.push({ type: "asked", key: item.key, item });
         break;
       case "answer":

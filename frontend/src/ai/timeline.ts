@@ -121,6 +121,8 @@ export interface RunView {
   readonly attempt: number;
   /** Where that request stands; "" before the first. */
   readonly phase: CallPhase | "";
+  /** The fault that ended it; "" for none. */
+  readonly code: string;
   /** When that request was begun, in ms; 0 before the first. */
   readonly begunAtMs: number;
   /** Its item of the model or of the run it continues has been put down. */
@@ -394,14 +396,14 @@ function apply(draft: Draft, message: SessionMessage): void {
       return;
     case "model_call.begun": {
       const { step, attempt, contextTokens, contextSize } = message.payload;
-      draft.runs.set(runId, { ...view, step, attempt, phase: "prepared", begunAtMs: atMs });
+      draft.runs.set(runId, { ...view, step, attempt, phase: "prepared", code: "", begunAtMs: atMs });
       draft.context = { tokens: contextTokens, size: contextSize, kind: "estimated" };
       return;
     }
     case "model_call.ended": {
-      const { attempt, phase, usage } = message.payload;
+      const { attempt, phase, usage, code } = message.payload;
       if (attempt === view.attempt) {
-        draft.runs.set(runId, { ...view, phase });
+        draft.runs.set(runId, { ...view, phase, code });
       }
       if (usage.kind === "exact" && usage.input > 0 && draft.context !== null) {
         draft.context = { ...draft.context, tokens: usage.input, kind: "measured" };
@@ -679,6 +681,7 @@ function viewOf(run: Run): RunView {
     step: 0,
     attempt: 0,
     phase: "",
+    code: "",
     begunAtMs: 0,
     // One that is known from elsewhere may have begun long ago.
     placed: run.state !== "queued",

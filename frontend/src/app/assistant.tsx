@@ -253,6 +253,12 @@ export function createAssistant(config: AssistantConfig): Assistant {
           // It opens at what can be gone on with.
           layout.panelView.value = !shown && proposals.count.peek() > 0 ? "review" : last;
           layout.panelOpen.value = !shown;
+          if (shown) {
+            focusText();
+          } else {
+            // After the panel is there.
+            setTimeout(() => document.querySelector<HTMLElement>(".panel .compose textarea")?.focus());
+          }
         },
         checked: () => layout.panelOpen.value && layout.panelView.value !== "history",
       },

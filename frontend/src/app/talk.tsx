@@ -402,6 +402,7 @@ function sayWhatSettled(conversations: Conversations, said: { value: string }): 
     known = { id: sessionId, count: items.length, asked };
     // What was there when the session was opened is read by whoever goes there.
     if (before.id !== sessionId || conversation.loading.peek() !== "") {
+      said.value = "";
       return;
     }
     const words = items.slice(before.count).flatMap((item) => plainWords(item));
