@@ -8,9 +8,9 @@
 // and use fail. All types are safe for concurrent use.
 //
 // The invariants that matter: nothing is read, listed or written but through
-// PermitRead, PermitList and PermitWrite and the changes of the tree (Create,
-// Move, Duplicate, Trash), which keep to the granted folders as PermitWrite
-// does; a write leaves the old or the new content whole; and nothing of the
+// PermitRead, PermitList and PermitWrite, those of [Inside], and the changes of
+// the tree (Create, CreateFile, Move, Duplicate, Trash), which keep to the
+// granted folders as PermitWrite does; a write leaves the old or the new content whole; and nothing of the
 // person's is ever deleted or replaced by a change of the tree.
 package workspace
 
