@@ -19,7 +19,7 @@ import {
 } from "../editor";
 import { reviewLabels } from "./labels";
 import { createProposals, type Proposals, pathOfUri } from "./review-proposals";
-import { type AgentView, noAgent } from "./state";
+import { type AgentMessage, type AgentView, noAgent } from "./state";
 
 const text = "one two three four five six\n";
 
@@ -34,6 +34,10 @@ let whole: Map<string, Proposal>;
 let refuse: "runner_gone" | null;
 let receipts: number[];
 let made: number;
+/** Tells the page of a message of the host. */
+let hear: (message: AgentMessage) => void;
+
+const envelope = { n: 1, seq: 9, runId: "", sessionId: "", atMs: 1, ref: false };
 
 beforeEach(async () => {
   Range.prototype.getClientRects = () => [] as unknown as DOMRectList;
@@ -88,7 +92,10 @@ async function loadPage(): Promise<void> {
       view: agentView,
       off: signal(null),
       attach: async () => {},
-      onMessage: () => () => {},
+      onMessage: (listener) => {
+        hear = listener;
+        return () => {};
+      },
     },
     labels: reviewLabels,
     onReceipt: (accepted) => receipts.push(accepted),
@@ -300,10 +307,36 @@ describe("proposals of tools", () => {
   });
 
   test("those of a session that was deleted leave it as well", async () => {
-    await tell(await proposalOf("p1", text, 1, "one", "1"));
-    agentView.value = { ...agentView.peek(), proposals: new Map() };
-    expect(reviewOf(view.state)).toBeNull();
+    follow(base, { ...base, id: "r2", sessionId: "s2", commandId: "other" });
+    await tell(
+      await proposalOf("p1", text, 1, "one", "1"),
+      await proposalOf("p2", text, 1, "two", "2", { runId: "r2" }),
+    );
+    const rest = new Map(agentView.peek().proposals);
+    rest.delete("p1");
+    agentView.value = { ...agentView.peek(), proposals: rest };
+    hear({ ...envelope, type: "session.deleted", payload: { sessionId: "s1" } });
+    expect(statuses()).toEqual(["p2 clean"]);
     expect(proposals.standing("p1")).toBeNull();
+  });
+
+  test("a decided one that the host leaves out of its state is opened by undo all the same", async () => {
+    await tell(await proposalOf("p1", text, 1, "one", "1"));
+    acceptHunk(view);
+    expect(proposals.front.value).toEqual([]);
+    agentView.value = { ...agentView.peek(), proposals: new Map() };
+    undo(view);
+    expect(statuses()).toEqual(["p1 clean"]);
+    expect(proposals.front.value.map((p) => p.proposal.id)).toEqual(["p1"]);
+    await vi.waitFor(() => expect(decided.map((d) => d.hunks[0]?.outcome)).toEqual(["accepted", "open"]));
+  });
+
+  test("those of a state with the newest first are shown in the order they were made", async () => {
+    await tell(
+      await proposalOf("p2", "12", 1, "", "b", { createdAtMs: 2 }),
+      await proposalOf("p1", "12", 1, "", "a", { createdAtMs: 1 }),
+    );
+    expect(proposals.front.value.map((p) => p.proposal.id)).toEqual(["p1", "p2"]);
   });
 });
 

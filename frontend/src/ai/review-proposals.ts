@@ -141,6 +141,9 @@ export function createProposals(config: ProposalsConfig): Proposals {
     { readonly tabs: Set<string>; timer: ReturnType<typeof setTimeout> | undefined }
   >();
 
+  /** The session of each run, also of runs that the state leaves out later. */
+  const sessions = new Map<string, string>();
+
   const stateOf = computed(() => agent.view.value.proposals);
 
   effect(() => {
@@ -156,7 +159,8 @@ export function createProposals(config: ProposalsConfig): Proposals {
     const uris = new Map(tabs.map((tab) => [tab.info.value.uri, tab]));
     untracked(() => {
       forgetClosed(tabs);
-      for (const made of known.values()) {
+      // A state that is fetched anew has the newest first.
+      for (const made of [...known.values()].sort((a, b) => a.createdAtMs - b.createdAtMs)) {
         const commandId = runs.get(made.runId)?.commandId ?? "";
         const isOurs = claimed.has(commandId) || away.peek().has(made.id);
         if (isOpenState(made) && uris.has(made.docUri) && !isOurs) {
@@ -164,8 +168,9 @@ export function createProposals(config: ProposalsConfig): Proposals {
         }
       }
       for (const { proposal } of entries.peek()) {
+        // One that is decided may be missing from a state that is fetched anew, and undo can still open it.
         const now = known.get(proposal.id);
-        if (now === undefined || (!isOpenState(now) && now.state !== "applied" && now.state !== "rejected")) {
+        if (now !== undefined && !isOpenState(now) && now.state !== "applied" && now.state !== "rejected") {
           withdraw(proposal.id);
         }
       }
@@ -179,6 +184,7 @@ export function createProposals(config: ProposalsConfig): Proposals {
     const uris = tabs.map((tab) => ({ id: tab.id, uri: tab.info.value.uri }));
     untracked(() => {
       for (const run of runs.values()) {
+        sessions.set(run.id, run.sessionId);
         if (run.endedAtMs > 0) {
           if (tracked.has(run.commandId)) {
             void queue.then(() => release(run.commandId));
@@ -193,6 +199,17 @@ export function createProposals(config: ProposalsConfig): Proposals {
         }
       }
     });
+  });
+
+  agent.onMessage((message) => {
+    if (message.type !== "session.deleted") {
+      return;
+    }
+    for (const { proposal } of entries.peek()) {
+      if (sessions.get(proposal.runId) === message.payload.sessionId) {
+        withdraw(proposal.id);
+      }
+    }
   });
 
   function forgetClosed(tabs: readonly Tab[]): void {
