@@ -141,6 +141,10 @@ func (s *Agent) snapshotOf(op string, at Place) (*core.Snapshot, string, error) 
 	if snap.Path != "" {
 		name = filepath.Base(snap.Path)
 	}
+	if len(snap.Text) > wire.MaxLine {
+		// Longer than what can be sent, however it is written.
+		return nil, "", &fault.Error{Code: fault.TooLarge, Op: op, Detail: name}
+	}
 	return &core.Snapshot{
 		DocURI: snap.URI, BaseVersion: snap.Version, Digest: snap.Digest, Text: snap.Text,
 		Selection:   core.Range{From: at.From, To: at.To},

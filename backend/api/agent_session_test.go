@@ -562,37 +562,36 @@ func TestAgent_DocumentTooLongToSend(t *testing.T) {
 	}
 }
 
-// Each message of a session is had by its id, also where all of them are too
-// much for one answer.
-func TestAgent_MessageOfALongSession(t *testing.T) {
+// A message that is too old for the one answer which a session fits into is
+// found in the session's events.
+func TestAgent_OlderMessage(t *testing.T) {
 	w := newWriting(t)
-	var ref RunRef
-	quick := newEndpoint(t, says("Yes.")).configured(w.window)
-	for i := range 9 {
-		req := w.message(fmt.Sprintf("c%d", i), fmt.Sprintf("%d %s", i, strings.Repeat("x", maxMessage-10)))
-		req.SessionID, req.ProviderID = ref.SessionID, quick
-		ref = w.say(req)
-		w.ended(ref.RunID)
-	}
-	var first, last core.MessageCommitted
+	long := strings.Repeat("A long story about a ferry. ", 2000)
+	ref := w.say(w.message("c1", long))
+	w.ended(ref.RunID)
+	found := 0
 	for _, r := range w.history(ref.SessionID) {
-		var m core.MessageCommitted
-		if r.Type != "message.committed" || !r.Ref {
+		if r.Type != "message.committed" {
 			continue
 		}
+		var m core.MessageCommitted
 		try(t, json.Unmarshal(r.Payload, &m))
-		if first.MessageID == "" {
-			first = m
+		whole := ask[MessageBody](w.window, "Agent.MessageText", ref.SessionID, string(m.MessageID))
+		got, err := w.backend.agent.olderMessage("test", core.SessionID(ref.SessionID), m.MessageID)
+		if err != nil || !cmp.Equal(got, whole) || len(got.Message.Parts) == 0 {
+			t.Errorf("%s: %v", m.MessageID, err)
 		}
-		last = m
-	}
-	for want, m := range map[string]core.MessageCommitted{"0 x": first, "8 x": last} {
-		got := ask[MessageBody](w.window, "Agent.MessageText", ref.SessionID, string(m.MessageID)).Message
-		if len(got.Parts) != 1 || !strings.HasPrefix(got.Parts[0].Text, want) || len(got.Parts[0].Text) != maxMessage-8 {
-			t.Errorf("%s: %.50v", want, got.Parts)
+		if r.Ref && strings.TrimSpace(whole.Message.Parts[0].Text) != strings.TrimSpace(long) {
+			t.Errorf("the whole has %d bytes", len(whole.Message.Parts[0].Text))
 		}
+		found++
 	}
-	w.refused(fault.NotFound, "Agent.MessageText", ref.SessionID, "none")
+	if found < 1 {
+		t.Error("no messages")
+	}
+	if _, err := w.backend.agent.olderMessage("test", core.SessionID(ref.SessionID), "none"); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("got %v", err)
+	}
 }
 
 // A request whose answer was lost is the same run when it comes again, although
