@@ -136,7 +136,7 @@ func (a *agent) ready(ctx context.Context) error {
 		switch {
 		case r.Status == host.Ready, r.Status == host.Elsewhere && r.Code == "":
 			return nil
-		case r.Status == host.Failed:
+		case r.Status == host.Failed, r.Code == fault.StoreFailed, r.Code == fault.DiskFull:
 			return &fault.Error{Code: r.Code, Op: "start agent"}
 		}
 		select {

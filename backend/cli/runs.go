@@ -421,6 +421,11 @@ func (r *report) calls() {
 	r.line("\nTools")
 	for _, c := range r.d.Calls {
 		r.line("  %d %s: %s%s", c.Ord, sayTool(c, c.State == core.CallSucceeded), strings.ReplaceAll(string(c.State), "_", " "), because(c.Reason))
+		for _, found := range r.d.Reconciled {
+			if found.Call.ID == c.ID {
+				r.line("    Looked after by %s: %s.", found.By, sayVerdict(found.Verdict))
+			}
+		}
 		if c.State == core.CallUnknown {
 			r.line("    It is not known whether this happened. Look at %s; it is not repeated by itself.", visible(strings.Join(r.places(c), " and ")))
 		}
