@@ -9,6 +9,7 @@ import (
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/wire"
+	"galley/backend/text"
 )
 
 // A client that asks for some sessions gets their state, events and previews,
@@ -125,20 +126,38 @@ type large struct {
 
 func (l *large) Snapshot(context.Context) (core.State, int64, error) { return l.state, 7, nil }
 
-// A state that does not fit into a line goes without its oldest proposals.
+// In a state that does not fit into a line the older proposals go without their
+// edits; one whose words alone are too long goes.
 // covers: R10
 func TestSubscribe_AStateThatIsTooLarge(t *testing.T) {
-	l := &large{state: core.State{Sessions: []core.Session{}, Runs: []core.Run{}, Approvals: []core.Approval{}}}
-	for i := range 20 {
-		l.state.Proposals = append(l.state.Proposals, core.Proposal{
-			ID: core.ProposalID(fmt.Sprint(i)), Patch: core.Patch{Summary: strings.Repeat("x", 1<<20)},
-		})
-	}
-	h := newHub(quiet())
-	h.journal = l
-	res := connect(t, h).subscribe(t, 0)
-	if n := len(res.Snapshot.Proposals); n != 7 || res.Snapshot.Proposals[0].ID != "0" {
-		t.Errorf("%d proposals came, the first is %s", n, res.Snapshot.Proposals[0].ID)
+	for name, c := range map[string]struct {
+		p           core.Proposal
+		come, whole int
+	}{
+		"long edits":   {core.Proposal{Patch: core.Patch{Edits: []text.Edit{{Insert: strings.Repeat("x", 1<<20)}}}, Hunks: []core.Hunk{{ID: "1"}}}, 20, 7},
+		"long summary": {core.Proposal{Patch: core.Patch{Summary: strings.Repeat("x", 1<<20)}}, 7, 0},
+	} {
+		l := &large{state: core.State{Sessions: []core.Session{}, Runs: []core.Run{}, Approvals: []core.Approval{}}}
+		for i := range 20 {
+			p := c.p
+			p.ID = core.ProposalID(fmt.Sprint(i))
+			l.state.Proposals = append(l.state.Proposals, p)
+		}
+		h := newHub(quiet())
+		h.journal = l
+		res := connect(t, h).subscribe(t, 0)
+		whole := 0
+		for i, p := range res.Snapshot.Proposals {
+			if len(p.Hunks) > 0 && len(p.Patch.Edits) > 0 {
+				whole++
+			}
+			if p.ID != core.ProposalID(fmt.Sprint(i)) {
+				t.Errorf("%s: proposal %d is %s", name, i, p.ID)
+			}
+		}
+		if len(res.Snapshot.Proposals) != c.come || whole != c.whole {
+			t.Errorf("%s: %d proposals came, %d of them whole", name, len(res.Snapshot.Proposals), whole)
+		}
 	}
 }
 

@@ -33,19 +33,36 @@ func size(v any) int {
 	return len(b)
 }
 
-// fitState cuts a state down to what a line takes, the oldest proposals first,
-// and returns how much room is left. Proposals stand the newest first.
+// fitState cuts a state down to what a line takes and returns how much room is
+// left. Proposals, which stand the newest first, go without their edits where
+// these do not fit; proposal.get has them.
 func fitState(s *core.State) int {
 	room := maxAnswer - size(core.State{Sessions: s.Sessions, Runs: s.Runs, Approvals: s.Approvals})
+	short := make([]core.Proposal, len(s.Proposals))
 	for i, p := range s.Proposals {
-		n := size(p) + 1
-		if n > room {
-			s.Proposals = s.Proposals[:i]
-			break
+		short[i] = withoutEdits(p)
+		room -= size(short[i]) + 1
+	}
+	for i, p := range s.Proposals {
+		more := size(p) - size(short[i])
+		if more > room {
+			s.Proposals[i] = short[i]
+			continue
 		}
-		room -= n
+		room -= more
+	}
+	for room < 0 && len(s.Proposals) > 0 {
+		last := len(s.Proposals) - 1
+		room += size(s.Proposals[last]) + 1
+		s.Proposals = s.Proposals[:last]
 	}
 	return room
+}
+
+// withoutEdits leaves out of a proposal what proposal.get gives.
+func withoutEdits(p core.Proposal) core.Proposal {
+	p.Patch.Edits, p.Hunks = []text.Edit{}, []core.Hunk{}
+	return p
 }
 
 // page cuts events down to a page. An event that alone is too long for a line
@@ -77,8 +94,7 @@ func withoutBody(e core.Event) core.Event {
 		if json.Unmarshal(e.Payload, &p) != nil {
 			return e
 		}
-		p.Patch.Edits, p.Hunks = []text.Edit{}, []core.Hunk{}
-		short = p
+		short = withoutEdits(p)
 	case core.EventMessageCommitted:
 		var m core.MessageCommitted
 		if json.Unmarshal(e.Payload, &m) != nil {
@@ -132,8 +148,8 @@ func fitDetail(d *core.RunDetail) {
 	if size(d) <= maxAnswer {
 		return
 	}
-	for i := range d.Proposals {
-		d.Proposals[i].Patch.Edits, d.Proposals[i].Hunks = []text.Edit{}, []core.Hunk{}
+	for i, p := range d.Proposals {
+		d.Proposals[i] = withoutEdits(p)
 	}
 	messages := d.Messages
 	d.Messages = []core.MessageCommitted{}
