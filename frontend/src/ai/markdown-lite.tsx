@@ -12,9 +12,9 @@ export interface AnswerTextProps {
   readonly text: string;
   /** Nothing follows. */
   readonly whole: boolean;
+  /** More comes: a caret stands behind the last word. */
+  readonly live?: boolean;
   readonly onLink: OpenLink;
-  /** Stands behind the last word. */
-  readonly children?: ComponentChildren;
 }
 
 /**
@@ -23,19 +23,18 @@ export interface AnswerTextProps {
  * named and not loaded (X3), a link does nothing but ask to be opened (X2).
  * Pieces that are settled are drawn once, however much follows them.
  */
-export function AnswerText({ text, whole, onLink, children }: AnswerTextProps) {
+export function AnswerText({ text, whole, live = false, onLink }: AnswerTextProps) {
   const reader = useMemo(createAnswerReader, []);
   const drawn = useMemo(() => new WeakMap<AnswerPiece, VNode>(), [onLink]);
   const pieces = reader.read(text, whole);
   return (
-    <div class="ai">
+    <div class={`ai${live ? " is-live" : ""}`}>
       {pieces.map((piece) => {
         // The same element again: its content is not even compared.
         const known = drawn.get(piece) ?? <Piece key={piece.from} piece={piece} onLink={onLink} />;
         drawn.set(piece, known);
         return known;
       })}
-      {children}
     </div>
   );
 }
@@ -53,11 +52,11 @@ function block(one: AnswerBlock, onLink: OpenLink): VNode {
     case "paragraph":
       return <p>{inlines(one.inlines, onLink)}</p>;
     case "heading":
-      // The panel's own headings stand above: an answer begins at the third level.
+      // The panel's own heading stands above; those of an answer leave no level out.
       return one.level <= 2 ? (
         <h3>{inlines(one.inlines, onLink)}</h3>
       ) : (
-        <h4>{inlines(one.inlines, onLink)}</h4>
+        <h3 class="minor">{inlines(one.inlines, onLink)}</h3>
       );
     case "list": {
       const items = one.items.map((item) => (

@@ -81,6 +81,7 @@ export function SessionList(props: SessionListProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: moves between its buttons
     <div class="sessions scrolls" ref={list} onKeyDown={onKeyDown}>
+      <h2 class="vh">{t("panel.sessions")}</h2>
       {props.problem.value?.of === "session" && <Refusal problem={props.problem} />}
       {group(elsewhere.length > 0 ? t("panel.sessions.here") : "", here)}
       {group(here.length > 0 ? t("panel.sessions.elsewhere") : "", elsewhere)}

@@ -69,6 +69,7 @@ function Shown(props: ConversationPanelProps & { readonly conversation: Conversa
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: what its fields leave of Esc goes back to the text
     <div class="talking" onKeyDown={(event) => leaveOnEscape(event, props.onLeave)}>
+      <h2 class="vh">{t("panel.conversation")}</h2>
       {loading === "loading" ? (
         <div class="talk">
           <Skeleton />
@@ -78,7 +79,7 @@ function Shown(props: ConversationPanelProps & { readonly conversation: Conversa
           <div class="empty">
             <b>{t("panel.empty.title")}</b>
             <span>{t("panel.empty.text")}</span>
-            <span class="meta">{t("panel.empty.may")}</span>
+            <span class="meta may">{t("panel.empty.may")}</span>
           </div>
         </div>
       ) : (
@@ -337,9 +338,7 @@ function Live(props: LogProps & { readonly active: RunView }) {
       {words !== "" && (
         <div class="said">
           {stream !== null && stream.missed > 0 && <div class="meta">…</div>}
-          <AnswerText text={words} whole={false} onLink={actions.onLink}>
-            {!stopping && <span class="caret" />}
-          </AnswerText>
+          <AnswerText text={words} whole={false} live={!stopping} onLink={actions.onLink} />
         </div>
       )}
       <div class="line strip">

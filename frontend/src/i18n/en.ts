@@ -454,7 +454,7 @@ export const en = {
   "panel.waitsForYou": "Waiting for your decision",
   "panel.checking": "Checking what was done before the AI process stopped",
   "panel.seconds": "{n} s",
-  "panel.partial": "The answer ends here. What came is kept.",
+  "panel.partial": "The answer broke off here.",
   "panel.copy": "Copy answer",
   "panel.copied": "Copied",
   "panel.continue": "Continue",
@@ -465,7 +465,7 @@ export const en = {
   "panel.interrupted": "The run was interrupted at {time}.",
   "panel.neverStarted": "The run had not begun when AI stopped at {time}.",
   "panel.interrupted.kept":
-    "{n, plural, =0 {What was said is kept. Nothing was written.} one {1 step is kept.} other {# steps are kept.}}",
+    "{n, plural, =0 {What is shown is kept. Nothing was written.} one {1 step is kept.} other {# steps are kept.}}",
   "panel.interrupted.unknown": "It is not known how one of its steps ended. Look before you continue.",
   "panel.image": "Picture from {host}, not loaded:",
   "panel.image.local": "Picture, not shown here:",
