@@ -251,7 +251,8 @@ type RunnerState struct {
 	// elsewhere: a command line holds the agent of this home; its runs can be
 	// watched, stopped and approved, and new ones wait until it has ended.
 	Status string `json:"status"`
-	// Code is the fault behind stopped and failed; "" otherwise.
+	// Code is the fault behind stopped and failed, and behind elsewhere while the
+	// other has no Runner or does not answer; "" otherwise.
 	Code string `json:"code"`
 	PID  int    `json:"pid"`
 	// Restarts counts the restarts since the program started.
