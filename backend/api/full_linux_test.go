@@ -82,8 +82,7 @@ func TestAgent_DiskIsFull(t *testing.T) {
 	fill(t, ballast)
 	w.mark()
 	// The record is as long as the message: it finds no room in what is there.
-	r := w.message("c2", strings.Repeat("words that fill the database ", 20_000))
-	w.refused(fault.DiskFull, "Agent.SubmitMessage", r)
+	w.refused(fault.DiskFull, "Agent.SubmitMessage", w.message("c2", strings.Repeat("words that fill the database ", 20_000)))
 	got := await(w.window, "runner.changed", func(_ Envelope, r RunnerState) bool { return r.Status == string(host.Failed) })
 	if got.Code != string(fault.DiskFull) || got.Restarts != 0 {
 		t.Errorf("told %+v", got)
@@ -123,8 +122,9 @@ func TestAgent_DiskIsFull(t *testing.T) {
 	if end := w.ended(before.RunID); end.State != core.RunInterrupted {
 		t.Errorf("ended %+v", end)
 	}
-	r.Place.Version++
-	if end := w.ended(w.say(r).RunID); end.State != core.RunSucceeded {
+	after := w.message("c3", "Hello again.")
+	after.Place.Version++
+	if end := w.ended(w.say(after).RunID); end.State != core.RunSucceeded {
 		t.Errorf("ended %+v", end)
 	}
 }

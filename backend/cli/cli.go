@@ -99,8 +99,10 @@ func runRunner(args []string, stdin, stdout, stderr *os.File) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, &fault.Error{Code: fault.StoreFailed}), errors.Is(err, &fault.Error{Code: fault.DiskFull}):
+	case errors.Is(err, &fault.Error{Code: fault.StoreFailed}):
 		return wire.ExitStoreFailed
+	case errors.Is(err, &fault.Error{Code: fault.DiskFull}):
+		return wire.ExitDiskFull
 	}
 	log.Error("runner failed", "err", err)
 	return exitError

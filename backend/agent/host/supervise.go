@@ -148,6 +148,8 @@ func endCode(err error, exit int) fault.Code {
 		return code
 	case exit == wire.ExitStoreFailed:
 		return fault.StoreFailed
+	case exit == wire.ExitDiskFull:
+		return fault.DiskFull
 	}
 	return fault.RunnerGone
 }

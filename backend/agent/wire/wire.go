@@ -96,6 +96,8 @@ const (
 	// ExitStoreFailed: the database cannot be used; starting again does not
 	// help.
 	ExitStoreFailed = 3
+	// ExitDiskFull: the same, since the disk under it takes no more.
+	ExitDiskFull = 8
 )
 
 // InitializeParams of runner.initialize.
