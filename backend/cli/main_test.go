@@ -28,6 +28,7 @@ import (
 // its Runner too. Asked to hold it stands in for a window: it holds the agent of
 // a home until its standard input ends.
 func TestMain(m *testing.M) {
+	soaked()
 	if code, done := Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); done {
 		os.Exit(code)
 	}

@@ -207,9 +207,9 @@ func (c *soaker) call(ctx context.Context, method string, params, result any) er
 	}
 }
 
-// state is where a run stands by the events so far. mu must be held.
-func (c *soaker) state(run core.RunID) (open *core.Approval, ended bool) {
-	for _, e := range c.events {
+// state is where a run stands by the events from a place on. mu must be held.
+func (c *soaker) state(run core.RunID, from int) (open *core.Approval, ended bool) {
+	for _, e := range c.events[from:] {
 		if e.RunID != run {
 			continue
 		}
