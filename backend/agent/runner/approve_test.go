@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,10 +120,10 @@ func TestApproval_PolicyDenies(t *testing.T) {
 }
 
 // asking is questions with a store that only expires.
-func asking() (*questions, *int) {
-	expired := 0
+func asking() (*questions, *atomic.Int32) {
+	var expired atomic.Int32
 	return newQuestions(time.Now, func(_ context.Context, id core.ApprovalID) (core.Approval, error) {
-		expired++
+		expired.Add(1)
 		return core.Approval{ID: id, State: core.ApprovalExpired}, nil
 	}), &expired
 }
@@ -154,8 +155,8 @@ func TestQuestions_AnEarlyAnswer(t *testing.T) {
 func TestQuestions_ExpireAlsoAfterSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, expired := asking()
-		var slept time.Duration
-		q.now = func() time.Time { return time.Now().Add(slept) }
+		var slept atomic.Int64
+		q.now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
 		ask := func() chan core.Approval {
 			q.expect(core.Approval{ID: "a", ExpiresAtMs: q.now().Add(time.Hour).UnixMilli()})
 			got := make(chan core.Approval, 1)
@@ -172,15 +173,15 @@ func TestQuestions_ExpireAlsoAfterSleep(t *testing.T) {
 		got := ask()
 		time.Sleep(59 * time.Minute)
 		synctest.Wait()
-		if *expired != 0 {
+		if expired.Load() != 0 {
 			t.Error("expired too early")
 		}
 		time.Sleep(2 * time.Minute)
-		if a := <-got; a.State != core.ApprovalExpired || *expired != 1 {
+		if a := <-got; a.State != core.ApprovalExpired || expired.Load() != 1 {
 			t.Errorf("got %+v", a)
 		}
 		got = ask()
-		slept = 2 * time.Hour // the timers know nothing of it
+		slept.Store(int64(2 * time.Hour)) // the timers know nothing of it
 		q.wake()
 		if a := <-got; a.State != core.ApprovalExpired {
 			t.Errorf("after sleep: %+v", a)
@@ -203,13 +204,13 @@ func TestQuestions_TheRunEnds(t *testing.T) {
 	q.expect(core.Approval{ID: "a"})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if a, err := q.await(ctx, "a"); err != nil || a.State != core.ApprovalExpired || *expired != 1 {
+	if a, err := q.await(ctx, "a"); err != nil || a.State != core.ApprovalExpired || expired.Load() != 1 {
 		t.Errorf("time is up: %+v, %v", a, err)
 	}
 	q.expect(core.Approval{ID: "b"})
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := q.await(ctx, "b"); fault.CodeOf(err) != fault.Cancelled || *expired != 1 {
+	if _, err := q.await(ctx, "b"); fault.CodeOf(err) != fault.Cancelled || expired.Load() != 1 {
 		t.Errorf("told to stop: %v", err)
 	}
 }

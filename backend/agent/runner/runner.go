@@ -124,15 +124,15 @@ func Run(ctx context.Context, cfg Config) error {
 	stopOpening()
 	deadline := time.Now().Add(r.drain)
 	wg.Wait() // opening ends with its ctx
-	if r.sched != nil {
-		r.sched.drain(deadline.Add(-recordTime), storeFault(r.why))
-	}
-	r.die()
-	// Whatever still blocks must not keep the process: the store loses nothing
-	// by a kill.
+	// Whatever still blocks, a disk for instance, must not keep the process: the
+	// store loses nothing by a kill.
 	closed := make(chan error, 1)
 	var closing sync.WaitGroup
 	closing.Go(func() {
+		if r.sched != nil {
+			r.sched.drain(deadline.Add(-recordTime), storeFault(r.why))
+		}
+		r.die()
 		r.listeners.end()
 		var err error
 		if r.store != nil {

@@ -324,17 +324,22 @@ func (s *scheduler) drain(deadline time.Time, storeFailed bool) {
 	s.closed = true
 	open := slices.Clone(s.tasks)
 	s.mu.Unlock()
+	// All at once, so that they share a commit.
+	var cancels sync.WaitGroup
 	for _, t := range open {
 		if storeFailed {
 			t.stop(errStore)
 			continue
 		}
-		if _, err := s.cancel(ctx, core.CommandID(newID()), t.run.ID); err != nil {
-			// A database that fails must not keep the run going.
-			s.log.Warn("cancel not recorded", "run", t.run.ID, "err", err)
-			t.stop(errStop)
-		}
+		cancels.Go(func() {
+			if _, err := s.cancel(ctx, core.CommandID(newID()), t.run.ID); err != nil {
+				// A database that fails must not keep the run going.
+				s.log.Warn("cancel not recorded", "run", t.run.ID, "err", err)
+				t.stop(errStop)
+			}
+		})
 	}
+	cancels.Wait()
 	done := make(chan struct{})
 	var waiter sync.WaitGroup
 	waiter.Go(func() { s.wg.Wait(); close(done) })

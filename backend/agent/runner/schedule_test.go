@@ -203,7 +203,7 @@ func TestScheduler_Drain(t *testing.T) {
 			f.until(runs[name].ID, core.RunRunning)
 		}
 	}
-	f.drain(time.Now().Add(500*time.Millisecond), false)
+	f.drain(time.Now().Add(2*time.Second), false)
 	for name, want := range map[string]core.RunState{
 		"stuck": core.RunInterrupted, "good": core.RunCancelled, "good too": core.RunCancelled, "waits": core.RunCancelled,
 	} {
