@@ -110,14 +110,14 @@ function createApp({ sandbox, screen, galley, context, page, url, close }) {
     socket.on("framereceived", ({ payload }) => frames.push(String(payload)));
   });
   page.on("pageerror", (error) => {
-    // The overlay of the development server looks for elements that are not there, and its
-    // socket may be shut when a page that goes tells where it stood.
-    if (!/reading '(nodes|send)'/.test(error.message)) errors.push(error.stack ?? error.message);
+    // The overlay of the development server looks for elements that are not there.
+    if (!/reading 'nodes'/.test(error.message)) errors.push(error.stack ?? error.message);
   });
   page.on("console", (message) => {
     const text = message.text();
     if (text.startsWith("galley-violation ")) violations.push(text);
-    else if (message.type() === "error" && !text.startsWith("Refused to ")) errors.push(text);
+    // A page that goes tells where it stood; the development server's socket may be shut by then.
+    else if (message.type() === "error" && !/^Refused to |reading 'send'/.test(text)) errors.push(text);
   });
 
   const app = {
