@@ -7,12 +7,14 @@ ARGS  ?=
 NPM   := npm --prefix frontend
 FIDELITY ?=
 KILLS    ?=
+SOAK     ?=
+SOAK_SEED ?=
 
 export CGO_ENABLED ?= 1
 export NO_COLOR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files bench bench-start bench-save bench-search bench-open fuzz fmt lint screenshots deps deps-test clean
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-soak bench bench-start bench-save bench-search bench-open fuzz fmt lint screenshots deps deps-test clean
 
 ## help: list the targets
 help:
@@ -103,6 +105,10 @@ test-window: $(OUT)/galley-e2e $(OUT)/galley
 ## test-files: files and workspace through all layers; FIDELITY=file takes another corpus
 test-files: deps deps-test frontend/node_modules $(OUT)/galley-dev $(OUT)/galley-e2e $(OUT)/galley
 	@build/files
+
+## test-soak: the agent with tools, cancels and kills at random points for two minutes; SOAK=10m changes the time, SOAK_SEED=n repeats one
+test-soak:
+	@set -o pipefail; SOAK=$(SOAK) SOAK_SEED=$(SOAK_SEED) $(GO) test -count=1 -tags soak -timeout 120m -v -run '^TestSoak$$' ./backend/cli | grep -vE '^(===|--- PASS|PASS|ok )'
 
 ## fuzz: every fuzzer for half a minute each
 fuzz:
