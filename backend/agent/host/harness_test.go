@@ -103,6 +103,8 @@ func start(t *testing.T, home string, edit ...func(*host.Config)) *program {
 		OnResync: func() { p.change(func() { p.resyncs++ }) },
 		OnRunner: func(r host.Runner) { p.change(func() { p.runners = append(p.runners, r) }) },
 		Pauses:   []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
+		// A Runner under the race detector beside many others is slow, not hung.
+		PingTimeout: time.Minute,
 		// A program under the race detector waits for a second before it ends.
 		Env: []string{"GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.TempDir()},
 	}

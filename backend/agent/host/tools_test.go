@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,7 @@ import (
 type hands struct {
 	execute func(ctx context.Context, p wire.ToolExecuteParams) (core.ToolResult, error)
 	probe   func(ctx context.Context) (wire.ToolProbeResult, error)
-	times   int
+	times   atomic.Int32
 }
 
 func (h *hands) Prepare(ctx context.Context, p wire.ToolPrepareParams) (core.Prepared, error) {
@@ -29,7 +30,7 @@ func (h *hands) Prepare(ctx context.Context, p wire.ToolPrepareParams) (core.Pre
 }
 
 func (h *hands) Execute(ctx context.Context, p wire.ToolExecuteParams) (core.ToolResult, error) {
-	h.times++
+	h.times.Add(1)
 	return h.execute(ctx, p)
 }
 
@@ -59,8 +60,8 @@ func TestDesk_ACallIsCarriedOutOnce(t *testing.T) {
 	}
 	// What the first one came to is not said again, and not made up: internal
 	// proves nothing, so that the call is unknown and not failed.
-	if res, err := d.execute(t.Context(), errandOf("c", true)); fault.CodeOf(err) != fault.Internal || h.times != 1 {
-		t.Errorf("sent twice: %+v, %v, carried out %d times", res, err, h.times)
+	if res, err := d.execute(t.Context(), errandOf("c", true)); fault.CodeOf(err) != fault.Internal || h.times.Load() != 1 {
+		t.Errorf("sent twice: %+v, %v, carried out %d times", res, err, h.times.Load())
 	}
 }
 
@@ -138,8 +139,8 @@ func TestDesk_CancelStopsOneCall(t *testing.T) {
 		// A cancel can overtake what it cancels.
 		d.cancel("c")
 		res, err := d.execute(t.Context(), errandOf("c", true))
-		if err != nil || !res.Stopped || res.Code != fault.Cancelled || h.times != 2 {
-			t.Errorf("c: %+v, %v, %d calls", res, err, h.times)
+		if err != nil || !res.Stopped || res.Code != fault.Cancelled || h.times.Load() != 2 {
+			t.Errorf("c: %+v, %v, %d calls", res, err, h.times.Load())
 		}
 	})
 }
