@@ -113,7 +113,7 @@ export function Composer(props: ComposerProps) {
       />
       <div class="line">
         {off !== null && !shut ? (
-          <span class="meta grow clip">{off.words}</span>
+          <span class="meta why grow clip">{off.words}</span>
         ) : (
           <>
             {props.models.length > 0 && off === null && (

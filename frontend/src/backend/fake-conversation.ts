@@ -611,8 +611,11 @@ export function createFakeConversation(config: Config): FakeConversation {
 
   function wait(active: Active): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, config.pieceMs);
       const { signal } = active.stop;
+      const timer = setTimeout(() => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      }, config.pieceMs);
       const onAbort = (): void => {
         clearTimeout(timer);
         reject(new BackendError("cancelled"));
