@@ -225,7 +225,8 @@ test("after a reload a proposal finds its text by its digest, and says so when i
   await untilMarks("silent");
   await app.caret("after", "long night");
   await app.type(" and day");
-  await app.until("it is saved as a draft", async () => (await app.marks("ins")).join() === "silent");
+  await app.press("Control+s");
+  await app.untilOnDisk("again.md", "The quiet harbour.\n\nA long night and day.\n");
   await app.page.reload();
   await app.ready();
   await app.until("the text is back", async () => /and day/.test(await app.text()));
