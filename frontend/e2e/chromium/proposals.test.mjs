@@ -97,8 +97,8 @@ test("several proposals of one run are in the text together, and each is decided
   await view("Review");
   assert.equal(await app.locator(".panel [role=tab] .num").innerText(), "2");
   await app.untilShown("2 proposals");
-  assert.deepEqual(await app.locator(".hunks .of").allInnerTexts(), ["Change very small", "Change old boat"]);
-  assert.deepEqual(await app.locator(".hunks .hunk > .n").allInnerTexts(), ["2", "1"]);
+  assert.deepEqual(await app.locator(".hunks .of").allInnerTexts(), ["Change old boat", "Change very small"]);
+  assert.deepEqual(await app.locator(".hunks .hunk > .n").allInnerTexts(), ["1", "2"]);
 
   const told = decisions().length;
   await app.locator(".cm-content del", { hasText: "old boat" }).click();

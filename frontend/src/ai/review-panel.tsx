@@ -131,7 +131,11 @@ function Others({
 function OpenReview(
   props: ReviewPanelProps & { readonly open: readonly OpenProposal[]; readonly shown: ReviewView },
 ) {
-  const { open, shown } = props;
+  const { shown } = props;
+  const first = ({ proposal }: OpenProposal): number =>
+    shown.hunks.find((hunk) => hunk.review === proposal.id)?.number ?? 0;
+  // As they are gone through.
+  const open = [...props.open].sort((a, b) => first(a) - first(b));
   const list = useRef<HTMLUListElement>(null);
   const asking = useSignal(false);
   const undecided = shown.hunks.filter(isOpen);
