@@ -9,6 +9,10 @@
 // EOF. For that reason no parent-death signal is set: a child of ours that
 // loses its parent reads EOF, records what it was doing and goes, and a signal
 // would take that from it.
+//
+// The limit: what leaves the group (setsid) is not reached. It outlives the
+// child and can neither hold up its end nor, by what it writes, fill the log;
+// the one child that there is, the Runner, starts nothing.
 package proc
 
 import (
@@ -32,6 +36,11 @@ const (
 	drainTime = time.Second
 	// maxLogLine is the longest part of a line of stderr that is logged.
 	maxLogLine = 8 << 10
+	// maxLogBytes is how much of stderr is logged in each logTime; perLine is
+	// what a line takes in a log besides its text, about.
+	maxLogBytes = 256 << 10
+	perLine     = 100
+	logTime     = time.Minute
 )
 
 // Config says what to start. Path and Logger are needed.
@@ -191,13 +200,25 @@ func (c *Child) signal(sig os.Signal) error {
 	return signalGroup(c.cmd.Process, sig)
 }
 
-// logLines logs r line by line until it ends. A long line is cut.
+// logLines logs r line by line until it ends. A long line is cut; of a child
+// that writes without end so much is logged at a time, and the rest read and let
+// go.
 func logLines(r io.Reader, log *slog.Logger) {
 	br := bufio.NewReaderSize(r, maxLogLine)
+	room, since := maxLogBytes, time.Now()
 	for {
 		line, err := br.ReadSlice('\n')
 		if text := trimEnd(line); len(text) > 0 {
-			log.Info("child", "line", string(text))
+			if now := time.Now(); now.Sub(since) >= logTime {
+				room, since = maxLogBytes, now
+			}
+			if room > 0 {
+				room -= len(text) + perLine
+				log.Info("child", "line", string(text))
+				if room <= 0 {
+					log.Warn("child says more than is logged", "bytes", maxLogBytes, "dur", logTime)
+				}
+			}
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = br.ReadSlice('\n')

@@ -35,6 +35,12 @@ func (r *record) String() string {
 	return r.b.String()
 }
 
+func (r *record) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.Len()
+}
+
 func shell(t *testing.T, script string, edit ...func(*Config)) (*Child, *record) {
 	t.Helper()
 	log := &record{}

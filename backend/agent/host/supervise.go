@@ -20,6 +20,8 @@ const (
 	// leaveTime is how long a Runner that lost us may take to record; more is
 	// a hang.
 	leaveTime = 5 * time.Second
+	// lastWords is how long the pipe of a Runner that has ended is read.
+	lastWords = time.Second
 )
 
 // Why a Runner's life ended.
@@ -187,6 +189,14 @@ func (h *Host) attend(conn *rpc.Conn, child *proc.Child) error {
 	for {
 		select {
 		case <-conn.Done():
+			return rpc.ErrClosed
+		case <-child.Done():
+			// What it said last is still read, unless somebody else holds
+			// the pipe open.
+			select {
+			case <-conn.Done():
+			case <-time.After(lastWords):
+			}
 			return rpc.ErrClosed
 		case <-h.life.Done():
 			return h.life.Err()
