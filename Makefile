@@ -14,7 +14,7 @@ export CGO_ENABLED ?= 1
 export NO_COLOR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-soak bench bench-start bench-save bench-search bench-open fuzz fmt lint screenshots deps deps-test clean
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-soak bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
 
 ## help: list the targets
 help:
@@ -115,7 +115,7 @@ fuzz:
 	@build/fuzz
 
 ## bench: all benchmarks, one line a figure
-bench: bench-start bench-search
+bench: bench-start bench-search bench-host
 	$(GO) test -run '^$$' -bench . -benchtime 200ms ./backend/...
 
 ## bench-start: binary and bundle size, start to usable window, memory
@@ -131,6 +131,11 @@ bench-save:
 bench-search:
 	@build/deps bench
 	$(GO) run ./backend/bench/search
+
+## bench-host: the agent's two processes: an event, a call of a tool, a preview, a start; and a cancel beside a slow client
+bench-host:
+	$(GO) run ./backend/bench/host
+	@set -o pipefail; $(GO) test -count=1 -v -run 'SlowClient' ./backend/attach ./backend/agent/runner | grep -o 'bm-14 .*'
 
 ## bench-open: open to first paint of large documents, beside Monaco
 bench-open: deps-test $(OUT)/galley-dev $(OUT)/galley-e2e frontend/bench/node_modules
