@@ -78,6 +78,7 @@ func isDocument(name string) bool {
 type folder struct {
 	workspace.Inside
 	grants *workspace.Grants
+	own    own
 }
 
 // folder returns the workspace of a run.
@@ -90,7 +91,8 @@ func (e *Executor) folder(s scope) (folder, error) {
 	if err != nil {
 		return folder{}, refuse(fault.NotGranted, "The folder of this conversation is no longer open.")
 	}
-	return folder{Inside: in, grants: g}, nil
+	f := folder{Inside: in, grants: g, own: ownFolder(e.cfg.Home)}
+	return f, f.own.refuses(f.Path(""), "This folder")
 }
 
 // never are names that no tool looks behind, whatever the person's tree shows:
@@ -112,7 +114,7 @@ func (f folder) reach(in string) (string, error) {
 			return "", refuse(fault.OutsideWorkspace, "%s is set aside: it is no part of the workspace that can be read or written here.", shown(rel))
 		}
 	}
-	return rel, nil
+	return rel, f.own.refuses(f.Path(rel), rel)
 }
 
 // relOf returns an absolute path relative to a folder, with slashes; ok is

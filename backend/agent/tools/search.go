@@ -58,9 +58,14 @@ func (e *Executor) searchWorkspace(ctx context.Context, c *call) (core.ToolResul
 	defer engine.Close()
 	limit := min(c.max, pageBytes)
 	var lines []string
+	var setAside []int // hits in files that are the program's own
 	size, left := 0, 0
 	sum, err := engine.Run(ctx, string(c.ToolCallID), in.query(), func(files []search.File) {
 		for _, f := range files {
+			if ws.own.holds(f.Path) {
+				setAside = append(setAside, len(f.Hits)+f.More)
+				continue
+			}
 			left += f.More
 			last := 0
 			for _, h := range f.Hits {
@@ -81,6 +86,9 @@ func (e *Executor) searchWorkspace(ctx context.Context, c *call) (core.ToolResul
 	})
 	if err != nil {
 		return core.ToolResult{}, err
+	}
+	for _, hits := range setAside {
+		sum.Hits, sum.Files = sum.Hits-hits, sum.Files-1
 	}
 	r := core.ToolResult{Facts: core.ToolFacts{Hits: sum.Hits, Files: sum.Files, Path: in.Include}}
 	sh := sheet{end: unsearched(sum)}
