@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/crash"
 )
 
 // recorder is what the runtime of one run writes to.
@@ -41,7 +42,11 @@ func (r recorder) AskApproval(ctx context.Context, a core.Approval) (core.Approv
 // AwaitApproval implements core.Recorder. An approval that expires comes back
 // so; its call is cancelled then.
 func (r recorder) AwaitApproval(ctx context.Context, id core.ApprovalID) (core.Approval, error) {
-	return r.questions.await(ctx, id)
+	a, err := r.questions.await(ctx, id)
+	if err == nil {
+		crash.At("before_ready")
+	}
+	return a, err
 }
 
 // FinishCall implements core.Recorder. A write whose answer went away with the
