@@ -7,6 +7,7 @@ ARGS  ?=
 NPM   := npm --prefix frontend
 FIDELITY ?=
 KILLS    ?=
+RUN      ?=
 SOAK     ?=
 SOAK_SEED ?=
 
@@ -14,7 +15,7 @@ export CGO_ENABLED ?= 1
 export NO_COLOR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-soak bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-crash test-soak bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
 
 ## help: list the targets
 help:
@@ -83,7 +84,7 @@ generate:
 	$(GO) test ./backend/api -run Surface -update
 
 ## test: everything that decides correctness; installs what it needs
-test: deps deps-test check test-unit test-front e2e test-window
+test: deps deps-test check test-unit test-crash test-front e2e test-window
 	@build/summary
 
 # Go, with the race detector.
@@ -105,6 +106,10 @@ test-window: $(OUT)/galley-e2e $(OUT)/galley
 ## test-files: files and workspace through all layers; FIDELITY=file takes another corpus
 test-files: deps deps-test frontend/node_modules $(OUT)/galley-dev $(OUT)/galley-e2e $(OUT)/galley
 	@build/files
+
+## test-crash: the program killed at every point of the crash matrix, a row each; RUN=12 plays one row
+test-crash:
+	@RUN=$(RUN) build/crash
 
 ## test-soak: the agent with tools, cancels and kills at random points for two minutes; SOAK=10m changes the time, SOAK_SEED=n repeats one
 test-soak:
