@@ -8,7 +8,7 @@ import { baseName } from "../ui/paths";
 import { documentLabel } from "../ui/tree-model";
 import type { Answer } from "./conversations";
 import { warningText } from "./labels";
-import { CallDetail, Visible } from "./panel-parts";
+import { CallDetail, useWholeCall, Visible } from "./panel-parts";
 import {
   callWords,
   documentOf,
@@ -70,8 +70,10 @@ function Question({
   readonly actions: CardActions;
 }) {
   const id = useId();
-  const { call } = item;
   const { summary } = approval;
+  // A long text is in neither of the two; what is decided on is shown all the same.
+  const isThere = summary.text !== "" || summary.bytes === 0;
+  const call = useWholeCall(item, isThere || item.call.name !== "createDocument", actions);
   const answer = actions.answerOf(approval.id);
   const busy = answer === "sending";
   const reads = call.kind === "read";

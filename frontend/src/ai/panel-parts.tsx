@@ -16,20 +16,7 @@ export function CallDetail({
   readonly item: CallItem;
   readonly actions: CardActions;
 }) {
-  const fetched = useSignal<CallItem["call"] | null>(null);
-  const { whole } = item;
-  const callId = item.call.id;
-  useEffect(() => {
-    if (!whole) {
-      actions.callOf(callId).then(
-        (call) => {
-          fetched.value = call;
-        },
-        () => {},
-      );
-    }
-  }, [whole, callId, actions, fetched]);
-  const call = whole ? item.call : (fetched.value ?? item.call);
+  const call = useWholeCall(item, item.whole, actions);
   const input = inputLines(call.input);
   return (
     <div class="detail" id={id}>
@@ -53,6 +40,23 @@ export function CallDetail({
       )}
     </div>
   );
+}
+
+/** A call with its input and result, which are fetched where they were left out for their size. */
+export function useWholeCall(item: CallItem, whole: boolean, actions: CardActions): CallItem["call"] {
+  const fetched = useSignal<CallItem["call"] | null>(null);
+  const { id, state } = item.call;
+  useEffect(() => {
+    if (!whole) {
+      actions.callOf(id).then(
+        (call) => {
+          fetched.value = call;
+        },
+        () => {},
+      );
+    }
+  }, [whole, id, state, actions, fetched]);
+  return whole ? item.call : (fetched.value ?? item.call);
 }
 
 /** How much of a text is drawn in a row, in UTF-16 units. */
