@@ -620,7 +620,7 @@ function activeConversation(view: AgentView): Run | null {
 }
 
 /** The sessions of conversations, those of the open folder first, the newest first. */
-export function sessionRows(view: AgentView, folder: string): readonly SessionRow[] {
+function sessionRows(view: AgentView, folder: string): readonly SessionRow[] {
   const newest = new Map<string, Run>();
   const rewrites = new Set<string>();
   for (const run of view.runs.values()) {

@@ -3,6 +3,7 @@ export { RewriteBox } from "./box";
 export type { ComposerOff } from "./composer";
 export { type Conversations, createConversations } from "./conversations";
 export { offLabel, reviewLabels } from "./labels";
+export { hostOf } from "./markdown-lite";
 export { ConversationPanel } from "./panel";
 export { SessionList } from "./panel-sessions";
 export { type Viewed, Viewer } from "./panel-viewer";

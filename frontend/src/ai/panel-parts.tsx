@@ -63,7 +63,7 @@ export function useWholeCall(item: CallItem, whole: boolean, actions: CardAction
 const mostPeek = 4000;
 
 /** A text as it is, in a box that scrolls. */
-export function Peek({ text }: { readonly text: string }) {
+function Peek({ text }: { readonly text: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard too
     <div class="peek scrolls" tabIndex={0}>

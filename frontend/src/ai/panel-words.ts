@@ -159,7 +159,7 @@ export function callNote(item: CallItem, look: CallLook): string {
 }
 
 /** A size: "3,118 B", "18 KB". */
-export function byteWords(bytes: number): string {
+function byteWords(bytes: number): string {
   return bytes < 10_000 ? `${formatNumber(bytes)} B` : `${formatNumber(Math.round(bytes / 1000))} KB`;
 }
 

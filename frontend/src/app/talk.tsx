@@ -6,6 +6,7 @@ import {
   ConversationPanel,
   type Conversations,
   createConversations,
+  hostOf,
   offLabel,
   plainWords,
   type RowActions,
@@ -129,7 +130,7 @@ export function createTalk(config: TalkConfig): Talk {
 
   /** The page cannot be left; where words and target disagree it is asked first (X2). */
   async function openLink(target: string, words: string): Promise<void> {
-    const host = hostOf(target);
+    const host = hostOf(target).toLowerCase();
     const named = /(?:https?:\/\/)?([\w-]+(?:\.[\w-]+)+)/i.exec(words)?.[1]?.toLowerCase() ?? "";
     if (named !== "" && host !== "" && named !== host && `www.${named}` !== host) {
       const answer = await dialogs.ask({
@@ -413,12 +414,4 @@ function sayWhatSettled(conversations: Conversations, said: { value: string }): 
       said.value = words.join(" ");
     }
   });
-}
-
-function hostOf(target: string): string {
-  try {
-    return new URL(target).host.toLowerCase();
-  } catch {
-    return "";
-  }
 }
