@@ -436,7 +436,7 @@ func TestAgent_PermissionsAndLimits(t *testing.T) {
 // covers: T7
 func TestAgent_LargeCall(t *testing.T) {
 	w := newWriting(t)
-	long := strings.Repeat("A long line of a long document about a ferry.\n", 2000)
+	long := strings.Repeat("A long line of a long document about a ferry.\n", 23_000)
 	write(t, filepath.Join(filepath.Dir(w.path), "long.md"), long)
 	w.mark()
 	ref := w.say(w.message("c1", tool(t, core.ToolReadDocument, map[string]string{"path": "long.md"})))
@@ -464,8 +464,8 @@ func TestAgent_LargeCall(t *testing.T) {
 	if refs != 1 {
 		t.Errorf("%d events without their bodies", refs)
 	}
-	if whole.ArtifactID == "" {
-		return
+	if len(whole.Result) > 70_000 || !whole.Truncated || whole.ArtifactID == "" || !strings.Contains(whole.Result, "Go on with readDocument and fromLine ") {
+		t.Fatalf("%d bytes of result, shortened: %t, artifact %q", len(whole.Result), whole.Truncated, whole.ArtifactID)
 	}
 	var all strings.Builder
 	for at := int64(0); ; {

@@ -112,9 +112,12 @@ type ToolSummary struct {
 
 // ToolResult is how a call went, as the host saw it.
 type ToolResult struct {
-	// Text is what the model is told, whole. IsError marks a failure; Code is
+	// Text is what the model is told. IsError marks a failure; Code is
 	// then its fault.
-	Text    string     `json:"text"`
+	Text string `json:"text"`
+	// Whole is all that came, where Text is a part of it; empty for none. It is
+	// kept for people, as an artifact.
+	Whole   string     `json:"whole,omitempty"`
 	IsError bool       `json:"isError"`
 	Code    fault.Code `json:"code"`
 	// Stopped says that nothing happened because it was told to stop.

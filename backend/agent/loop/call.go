@@ -402,11 +402,16 @@ func (k *talk) callEnd(c core.ToolCall, j core.Judgement, res core.ToolResult, e
 	}
 	room := max(0, k.t.Budget.ToolResultsBytes-k.output)
 	whole := end.Result
-	end.Result, end.Truncated = shorten(whole, min(k.t.Budget.ToolResultBytes, room))
-	if end.Truncated {
+	var cut bool
+	end.Result, cut = shorten(whole, min(k.t.Budget.ToolResultBytes, room))
+	end.Truncated = cut
+	if cut {
 		end.Whole = whole
 	}
-	return end, len(end.Result) >= room || end.Truncated && room < k.t.Budget.ToolResultBytes
+	if end.State == core.CallSucceeded && len(res.Whole) > len(end.Result) {
+		end.Truncated, end.Whole = true, res.Whole
+	}
+	return end, len(end.Result) >= room || cut && room < k.t.Budget.ToolResultBytes
 }
 
 // proposal is what a call proposed, with what only the run knows.

@@ -40,6 +40,9 @@ type toolbox struct {
 	log  *slog.Logger
 	call caller
 	run  core.Run
+	// came are the bytes of the results so far, those that are only kept for
+	// people among them.
+	came atomic.Int64
 	// gone is set when the host went away without an answer.
 	gone *atomic.Bool
 	// late takes an answer that came when nobody waited for it any more.
@@ -152,14 +155,21 @@ func (b *toolbox) ask(c core.ToolCall, in core.Intent, limit time.Duration) <-ch
 		var a answer
 		a.err = b.call(asking, wire.MethodToolExecute, wire.ToolExecuteParams{
 			ToolCallRef: b.ref(c), Name: c.Name, Input: c.Input, InputDigest: c.InputDigest, Intent: in,
-			DeadlineMs: max(limit.Milliseconds(), 1), MaxBytes: b.run.Budget.ToolResultBytes,
+			DeadlineMs: max(limit.Milliseconds(), 1), MaxBytes: b.run.Budget.ToolResultBytes, WholeBytes: b.wholeBytes(),
 		}, &a.res)
+		b.came.Add(int64(max(len(a.res.Text), len(a.res.Whole))))
 		answers <- a
 	})
 	if !ok {
 		answers <- answer{err: rpc.ErrClosed}
 	}
 	return answers
+}
+
+// wholeBytes is how much may come of one call in all: what is left of the run's,
+// as far as one line can hold it.
+func (b *toolbox) wholeBytes() int {
+	return max(0, min(b.run.Budget.ToolResultsBytes-int(b.came.Load()), wire.MaxWhole))
 }
 
 // stop tells the host to stop a call. What came of it is the answer to

@@ -30,6 +30,7 @@ func TestRun_CallsAToolOfTheHost(t *testing.T) {
 	if params.RunID != res.RunID || params.SessionID != res.SessionID || params.CommandID != "c1" ||
 		params.Name != core.ToolListWorkspace || string(params.Input) != `{"path":"notes"}` ||
 		params.DeadlineMs < 1 || params.DeadlineMs > 7000 || params.MaxBytes != 4096 ||
+		params.WholeBytes != core.DefaultBudget().ToolResultsBytes ||
 		params.Intent.Tool != params.Name || params.Intent.InputDigest != params.InputDigest {
 		t.Errorf("the host was asked %+v", params)
 	}
@@ -51,6 +52,42 @@ func TestRun_CallsAToolOfTheHost(t *testing.T) {
 	r.must(wire.MethodRunList, wire.RunListParams{Limit: 10}, &runs)
 	if len(runs) != 1 || runs[0].ID != res.RunID || strings.Join(runs[0].Tools, ",") != core.ToolListWorkspace {
 		t.Errorf("runs %+v", runs)
+	}
+}
+
+// What came of a call beside the part that the model is told is kept for people,
+// as far as the run has room for results and a line for it.
+// covers: R8 R9
+func TestRun_KeepsTheWholeOfALongResult(t *testing.T) {
+	// Each of these characters takes six bytes on the wire.
+	whole := strings.Repeat("<", wire.MaxWholeLine/6)
+	var room []int
+	r := ready(t, func(r *rig) {
+		r.execute = func(_ context.Context, p wire.ToolExecuteParams) (core.ToolResult, error) {
+			room = append(room, p.WholeBytes)
+			return core.ToolResult{Text: strings.Repeat("<", p.MaxBytes), Whole: whole[:min(len(whole), p.WholeBytes)]}, nil
+		}
+	})
+	p := message("c1", "/tool listWorkspace {}\n/tool listWorkspace {}", core.ToolListWorkspace)
+	p.Budget.ToolResultsBytes = len(whole) + 300<<10
+	res := r.submit(p)
+	r.ends(res.RunID)
+	if len(room) != 2 || room[0] != p.Budget.ToolResultsBytes || room[1] != 300<<10 {
+		t.Fatalf("room for %v", room)
+	}
+	c := r.detail(res.RunID).Calls[0]
+	var got wire.ArtifactGetResult
+	var all strings.Builder
+	for at := int64(0); ; at = got.Next {
+		got = wire.ArtifactGetResult{}
+		r.must(wire.MethodArtifactGet, wire.ArtifactGetParams{ArtifactID: c.ArtifactID, Offset: at, Limit: 64 << 10}, &got)
+		all.WriteString(got.Text)
+		if got.Next == 0 {
+			break
+		}
+	}
+	if c.State != core.CallSucceeded || !c.Truncated || all.String() != whole {
+		t.Errorf("%s, shortened %t, %d bytes kept", c.State, c.Truncated, all.Len())
 	}
 }
 

@@ -17,7 +17,11 @@ func systemEcho(_ context.Context, c *call) (core.ToolResult, error) {
 		return core.ToolResult{}, err
 	}
 	out := head(in.Text, c.max)
-	return core.ToolResult{Text: out, Facts: core.ToolFacts{Bytes: len(out), More: len(out) < len(in.Text)}}, nil
+	r := core.ToolResult{Text: out, Facts: core.ToolFacts{Bytes: len(out), More: len(out) < len(in.Text)}}
+	if r.Facts.More && c.whole > c.max {
+		r.Whole = in.Text
+	}
+	return r, nil
 }
 
 // mathAdd adds two numbers.

@@ -62,12 +62,12 @@ func (e *Executor) readDocument(ctx context.Context, c *call) (core.ToolResult, 
 	if ctx.Err() != nil {
 		return core.ToolResult{}, stopped(ctx)
 	}
-	out, facts, err := pageOf(s, shown(rel), in.FromLine, min(c.max, pageBytes), core.ToolReadDocument)
+	r, err := pageOf(s, shown(rel), in.FromLine, min(c.max, pageBytes), c.whole, core.ToolReadDocument)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	facts.Path = rel
-	return core.ToolResult{Text: out, Facts: facts}, nil
+	r.Facts.Path = rel
+	return r, nil
 }
 
 // textOf returns the text of a file, that of the open document where there is
@@ -219,7 +219,7 @@ func (e *Executor) listWorkspace(ctx context.Context, c *call) (core.ToolResult,
 		},
 		end: t.notice(),
 	}
-	r.Text, r.Facts.Bytes, r.Facts.More = sh.text(min(c.max, pageBytes))
+	sh.give(&r, min(c.max, pageBytes), c.whole)
 	r.Facts.More = r.Facts.More || sh.end != ""
 	return r, nil
 }

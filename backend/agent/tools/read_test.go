@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/wire"
 	"galley/backend/document"
 	"galley/backend/fault"
 	"galley/backend/search"
@@ -260,4 +262,29 @@ func TestTools_WithoutAFolder(t *testing.T) {
 	b.cmd = "unknown"
 	b.holding(b.refused(core.ToolReadDocument, input{"path": "a.md"}, fault.NotFound), "started anew")
 	b.must(core.ToolMathAdd, input{"left": 1, "right": 1})
+}
+
+// What is kept for people fits in its bound and in its part of a line, and ends
+// behind a whole character.
+//
+// covers: R8 R9
+func TestFitting(t *testing.T) {
+	for _, c := range []struct {
+		name, s     string
+		limit, want int
+	}{
+		{"short", "words", 100, 5},
+		{"none", "words", 0, 0},
+		{"bound", strings.Repeat("words\n", 1000), 600, 600},
+		{"whole characters", strings.Repeat("👩‍👩‍👧", 10), 40, 36},
+		{"line", strings.Repeat("<\n", 1<<20), wire.MaxWhole, 2 * (wire.MaxWholeLine / 12)},
+		{"words of a long document", strings.Repeat("渡船在夜里离开。\n", 150_000), wire.MaxWhole, 150_000 * 25},
+	} {
+		got := fitting(c.s, c.limit)
+		b, err := json.Marshal(got)
+		try(t, err)
+		if len(got) != c.want || !strings.HasPrefix(c.s, got) || len(b) > wire.MaxWholeLine+2 {
+			t.Errorf("%s: %d bytes, want %d; %d of a line", c.name, len(got), c.want, len(b))
+		}
+	}
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 
 	"galley/backend/agent/core"
+	"galley/backend/agent/wire"
 	"galley/backend/fault"
 )
 
@@ -149,6 +151,35 @@ func (s sheet) text(limit int) (out string, given int, more bool) {
 	}
 	b.WriteString(s.end)
 	return strings.TrimSuffix(b.String(), "\n"), max(data.Len()-1, 0), more
+}
+
+// give writes the sheet into a result: in at most limit bytes, and where that is
+// a part of it, beside it what is kept for people.
+func (s sheet) give(r *core.ToolResult, limit, whole int) {
+	var more bool
+	r.Text, r.Facts.Bytes, more = s.text(limit)
+	r.Facts.More, r.Whole = more, ""
+	if more && whole > limit {
+		r.Whole, _, _ = s.text(whole)
+	}
+}
+
+// fitting is a whole as it fits in its bound and in its part of a line.
+func fitting(s string, limit int) string {
+	s = head(s, limit)
+	size := 0
+	for i, r := range s {
+		switch {
+		case r < ' ' || r == '"' || r == '\\' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029' || r == 0x7F:
+			size += 6 // as \u003c at most
+		default:
+			size += utf8.RuneLen(r)
+		}
+		if size > wire.MaxWholeLine {
+			return head(s, i)
+		}
+	}
+	return s
 }
 
 // fence puts data between two marks that it cannot contain, since they are made

@@ -74,7 +74,7 @@ func (e *Executor) searchWorkspace(ctx context.Context, c *call) (core.ToolResul
 					continue
 				}
 				last = h.Line
-				if size > limit {
+				if size > max(limit, c.whole) {
 					left++
 					continue
 				}
@@ -103,7 +103,7 @@ func (e *Executor) searchWorkspace(ctx context.Context, c *call) (core.ToolResul
 	sh.rest = func(taken int, _ bool) string {
 		return fmt.Sprintf("Left out: %s more. Search for something narrower, or with include.", count(len(lines)-taken+left, "line"))
 	}
-	r.Text, r.Facts.Bytes, r.Facts.More = sh.text(limit)
+	sh.give(&r, limit, c.whole)
 	if left > 0 && !r.Facts.More {
 		r.Facts.More = true
 		sh.end = joined(fmt.Sprintf("Left out: %s more. Search for something narrower, or with include.", count(left, "hit")), sh.end)

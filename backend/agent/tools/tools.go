@@ -101,7 +101,9 @@ type call struct {
 	digest string
 	intent core.Intent
 	// max bounds the text of the result, in bytes.
-	max   int
+	max int
+	// whole bounds what is kept beside a text that is a part of it, in bytes.
+	whole int
 	scope scope
 	// deliver is called when the result is given out; nil for nothing.
 	deliver func()
@@ -221,7 +223,7 @@ func (e *Executor) Execute(ctx context.Context, p wire.ToolExecuteParams) (core.
 	if err != nil {
 		return failed(err), nil
 	}
-	c.intent, c.max = p.Intent, p.MaxBytes
+	c.intent, c.max, c.whole = p.Intent, p.MaxBytes, min(p.WholeBytes, wire.MaxWhole)
 	if c.max <= 0 {
 		c.max = defaultMax
 	}
@@ -267,7 +269,7 @@ func (e *Executor) Execute(ctx context.Context, p wire.ToolExecuteParams) (core.
 		if c.deliver != nil {
 			c.deliver()
 		}
-		got.Text = head(got.Text, c.max)
+		got.Text, got.Whole = head(got.Text, c.max), fitting(got.Whole, c.whole)
 		return got.ToolResult, nil
 	}
 	if t.effect {

@@ -30,6 +30,13 @@ const Protocol = 1
 // MaxLine is the longest line in bytes, without its LF.
 const MaxLine = 8 << 20
 
+// MaxWhole is the longest [core.ToolResult].Whole in bytes, and MaxWholeLine the
+// most it may take of a line: with the text beside it a line holds both.
+const (
+	MaxWhole     = 4 << 20
+	MaxWholeLine = 6 << 20
+)
+
 // Requests from host to Runner.
 const (
 	MethodInitialize      = "runner.initialize"
@@ -447,6 +454,9 @@ type ToolExecuteParams struct {
 	DeadlineMs int64 `json:"deadlineMs"`
 	// MaxBytes bounds the text of the result.
 	MaxBytes int `json:"maxBytes"`
+	// WholeBytes bounds the whole that comes beside a text which is a part of
+	// it; at most [MaxWhole]. Without room for more than MaxBytes none comes.
+	WholeBytes int `json:"wholeBytes"`
 }
 
 // ToolCancelParams of tool.cancel: stop if that is still possible. The answer
