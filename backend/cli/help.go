@@ -26,6 +26,8 @@ open, the window carries the run out and both show it.
   --json          print one JSON object a line (docs/PROTOCOL.md) and ask nothing
   --home FOLDER   keep every file of the program in FOLDER (also GALLEY_HOME)
 
+Flags may also stand behind the words; what follows -- is the task's.
+
 A proposed change is kept with the run and written as a patch file; nothing is
 applied. Ctrl+C stops the run and waits for its end, a second one ends at once.
 The answer goes to standard output, what happens to standard error. NO_COLOR

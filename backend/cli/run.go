@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"galley/backend/agent/core"
@@ -26,21 +27,51 @@ type options struct {
 
 func newCommand() core.CommandID { return core.CommandID("cli-" + strings.ToLower(rand.Text())) }
 
-// parse reads flags that may stand before and, for rest, behind other words. ok
-// is false when help was asked for, or the line is wrong: that was said then.
-func parse(name, help string, args []string, s streams, declare func(*flag.FlagSet)) (rest []string, code int, ok bool) {
+// parse reads flags, which may stand before, between and behind the words; what
+// follows "--" are words. An argument with a space in its name is none of the
+// flags, whatever it begins with: a task may begin with a dash.
+func parse(name, help string, args []string, s streams, declare func(*flag.FlagSet)) (words []string, code int, ok bool) {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	declare(flags)
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return nil, say(s.out, help), false
-	case err != nil:
-		// The words of package flag name the flag.
-		return nil, wrong(s, err.Error()+"."), false
+	for len(args) > 0 {
+		if args[0] == "--" {
+			words = append(words, args[1:]...)
+			break
+		}
+		n, isFlag := flagLength(flags, args)
+		if !isFlag {
+			words, args = append(words, args[0]), args[1:]
+			continue
+		}
+		err := flags.Parse(args[:n])
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+			return nil, say(s.out, help), false
+		case err != nil:
+			// The words of package flag name the flag.
+			return nil, wrong(s, err.Error()+"."), false
+		}
+		args = args[n:]
 	}
-	return flags.Args(), exitOK, true
+	return words, exitOK, true
+}
+
+// flagLength says whether the first argument is a flag, and how many arguments
+// it has with its value.
+func flagLength(flags *flag.FlagSet, args []string) (n int, isFlag bool) {
+	name, _, withValue := strings.Cut(args[0], "=")
+	if len(name) < 2 || name[0] != '-' || strings.ContainsFunc(name, unicode.IsSpace) {
+		return 0, false
+	}
+	declared := flags.Lookup(strings.TrimPrefix(name[1:], "-"))
+	if declared == nil || withValue || len(args) == 1 {
+		return 1, true
+	}
+	if b, ok := declared.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+		return 1, true
+	}
+	return 2, true
 }
 
 // wrong says what is wrong with a command line.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -386,6 +388,11 @@ func TestCommands_WrongLinesAndFailures(t *testing.T) {
 		{exitUsage, []string{"run", "--file", p.folder, p.folder, "x"}, "is not a file that can be opened"},
 		{exitUsage, []string{"runs", "show"}, "name one run"},
 		{exitUsage, []string{"runs", "delete", "x"}, "there is no runs delete"},
+		{exitUsage, []string{"runs", "list", "x"}, "runs list takes no words"},
+		{exitUsage, []string{"runs", "--limit", "0"}, "a limit of 1 to 1000"},
+		{exitUsage, []string{"runs", "--limit", "3", "show", "x"}, "runs show takes no --limit"},
+		{exitUsage, []string{"runs", "list", "--file", "x"}, "runs list takes no --file"},
+		{exitUsage, []string{"runs", "list", "--home"}, "flag needs an argument: -home"},
 		{exitUsage, []string{"backup"}, "name one file"},
 		{exitError, []string{"runs", "show", "nothing"}, "run nothing was not found"},
 		{exitError, []string{"run", p.folder, "x"}, "No provider is chosen"},
@@ -405,6 +412,51 @@ func TestCommands_WrongLinesAndFailures(t *testing.T) {
 	}
 	if out := p.do(exitOK, "runs"); out != "No run so far.\n" {
 		t.Errorf("runs: %s", out)
+	}
+}
+
+// Flags may stand before, between and behind the words of a command.
+func TestCommands_FlagsBeforeAndBehindTheWords(t *testing.T) {
+	p := newPlace(t)
+	other := filepath.Join(t.TempDir(), "home")
+	for _, args := range [][]string{
+		{"run", "--home", other, "--provider", "mock", p.folder, "Hello there."},
+		{"run", p.folder, "--provider=mock", "Hello", "there.", "--home", other},
+		{"run", p.folder, "--home", other, "--provider", "mock", "- Hello there."},
+		{"run", "--home", other, "--provider", "mock", p.folder, "--", "--yes", "there."},
+	} {
+		p.do(exitOK, args...)
+	}
+	var listed []string
+	for _, args := range [][]string{
+		{"runs", "--home", other, "--json", "list"},
+		{"runs", "list", "--home", other, "--json"},
+		{"runs", "--json", "list", "--limit", "9", "--home=" + other},
+		{"runs", "--home", other, "--limit", "9", "--json"},
+	} {
+		out := p.do(exitOK, args...)
+		if all := lines(t, out); len(all) != 4 {
+			t.Errorf("%v lists %d runs: %s", args, len(all), out)
+		}
+		listed = append(listed, out)
+	}
+	if len(slices.Compact(slices.Clone(listed))) != 1 {
+		t.Errorf("listed %q", listed)
+	}
+	id := string(lines(t, listed[0])[0].Run.ID)
+	for _, args := range [][]string{
+		{"runs", "show", id, "--home", other}, {"runs", "show", "--home", other, id}, {"runs", "--home", other, "show", id},
+	} {
+		if out := p.do(exitOK, args...); !strings.Contains(out, id) {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+	for i, args := range [][]string{{"backup", "--home", other, "?"}, {"backup", "?", "--home", other}} {
+		to := filepath.Join(p.folder, strconv.Itoa(i)+".db")
+		args[slices.Index(args, "?")] = to
+		if out := p.do(exitOK, args...); !strings.Contains(out, to) || !p.has(filepath.Base(to)) {
+			t.Errorf("%v: %s", args, out)
+		}
 	}
 }
 

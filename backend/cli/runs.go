@@ -28,46 +28,43 @@ const (
 
 // runRuns lists, shows, cancels and continues runs.
 func runRuns(args []string, s streams) int {
-	verb := "list"
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		verb, args = args[0], args[1:]
-	}
 	var o options
 	limit := 20
+	var flags *flag.FlagSet
 	rest, code, ok := parse("runs", runsHelp, args, s, func(f *flag.FlagSet) {
+		flags = f
 		f.StringVar(&o.home, "home", "", "")
 		f.BoolVar(&o.json, "json", false, "")
-		switch verb {
-		case "list":
-			f.IntVar(&limit, "limit", limit, "")
-		case "continue":
-			f.StringVar(&o.provider, "provider", "", "")
-			f.StringVar(&o.model, "model", "", "")
-			f.StringVar(&o.folder, "folder", "", "")
-			f.StringVar(&o.file, "file", "", "")
-		}
+		f.IntVar(&limit, "limit", limit, "")
+		f.StringVar(&o.provider, "provider", "", "")
+		f.StringVar(&o.model, "model", "", "")
+		f.StringVar(&o.folder, "folder", "", "")
+		f.StringVar(&o.file, "file", "", "")
 	})
 	if !ok {
 		return code
 	}
-	if verb != "list" && len(rest) > 1 {
-		// Flags may stand behind the id as well.
-		more, code, ok := parse("runs", runsHelp, rest[1:], s, func(f *flag.FlagSet) {
-			f.StringVar(&o.home, "home", o.home, "")
-			f.BoolVar(&o.json, "json", o.json, "")
-		})
-		if !ok {
-			return code
-		}
-		rest = append(rest[:1], more...)
+	verb := "list"
+	if len(rest) > 0 {
+		verb, rest = rest[0], rest[1:]
 	}
+	if !slices.Contains([]string{"list", "show", "cancel", "continue"}, verb) {
+		return wrong(s, "there is no runs "+verb+": list, show, cancel and continue are what there is.")
+	}
+	takes := map[string][]string{"list": {"limit"}, "continue": {"provider", "model", "folder", "file"}}[verb]
+	wrongFlag := ""
+	flags.Visit(func(f *flag.Flag) {
+		if !slices.Contains(append([]string{"home", "json"}, takes...), f.Name) {
+			wrongFlag = f.Name
+		}
+	})
 	switch {
+	case wrongFlag != "":
+		return wrong(s, "runs "+verb+" takes no --"+wrongFlag+".")
 	case verb == "list" && len(rest) == 0 && limit >= 1 && limit <= maxListed:
 		return withAgent(s, o, func(ctx context.Context, a *agent) error { return listRuns(ctx, s, o, a, limit) })
 	case verb == "list":
 		return wrong(s, "runs list takes no words, and a limit of 1 to 1000.")
-	case !slices.Contains([]string{"show", "cancel", "continue"}, verb):
-		return wrong(s, "there is no runs "+verb+": list, show, cancel and continue are what there is.")
 	case len(rest) != 1:
 		return wrong(s, "name one run: galley runs "+verb+" ID.")
 	case verb == "show":
@@ -165,12 +162,12 @@ func listRuns(ctx context.Context, s streams, o options, a *agent, limit int) er
 		return nil
 	}
 	if len(runs) == 0 {
-		fmt.Fprintln(s.out, "No run so far.")
+		show(s.out, "No run so far."+"\n")
 		return nil
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	for _, r := range runs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, when(r.CreatedAtMs), sayRunState(r), visible(r.Model.Model), firstLine(titles[r.SessionID]))
+		show(w, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\n", r.ID, when(r.CreatedAtMs), sayRunState(r), visible(r.Model.Model), firstLine(titles[r.SessionID])))
 	}
 	return w.Flush()
 }
@@ -210,7 +207,7 @@ func cancelRun(ctx context.Context, s streams, o options, a *agent, begin string
 	if r.Receipt == "already_terminal" {
 		words = "It had ended already: " + strings.ReplaceAll(string(r.State), "_", " ") + "."
 	}
-	fmt.Fprintln(s.out, words)
+	show(s.out, words+"\n")
 	return nil
 }
 
@@ -250,7 +247,7 @@ func continueRun(s streams, o options, begin string) int {
 			t.File = pathOf(d.Run.DocURI)
 		}
 		if !o.json {
-			fmt.Fprintf(s.err, "Goes on in %s.\n", visible(orNone(t.Folder)))
+			show(s.err, fmt.Sprintf("Goes on in %s.\n", visible(orNone(t.Folder))))
 		}
 		return t, nil
 	})
@@ -318,7 +315,7 @@ type report struct {
 	patches   map[string]string
 }
 
-func (r *report) line(format string, v ...any) { fmt.Fprintf(r.w, format+"\n", v...) }
+func (r *report) line(format string, v ...any) { show(r.w, fmt.Sprintf(format+"\n", v...)) }
 
 func (r *report) write(elsewhere bool) {
 	run := r.d.Run
@@ -407,7 +404,7 @@ func (r *report) messages() {
 			who = "Answered"
 		}
 		r.line("\n%s", who)
-		fmt.Fprint(r.w, excerpt(words, -1))
+		show(r.w, excerpt(words, -1))
 		if m.Status == "partial" {
 			r.line("    … here it broke off.")
 		}
