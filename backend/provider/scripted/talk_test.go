@@ -118,8 +118,11 @@ func TestTalk_Replaces(t *testing.T) {
 		`searchWorkspace {"caseSensitive":true,"query":"ferry"}`, `readDocument {"path":"Drafts/Old one: x.md"}`,
 		`proposePatch {"newText":"The old boat leaves. It is slow, the boat","oldText":"The old ferry leaves. It is slow, the ferry","scope":"document","summary":"“ferry” becomes “boat”"}`,
 	}
-	if d := cmp.Diff(want, calls); d != "" || !strings.Contains(text, "I proposed 1 change(s)") {
+	if d := cmp.Diff(want, calls); d != "" || !strings.Contains(text, "I proposed 1 change for you") {
 		t.Errorf("%s, %q", d, text)
+	}
+	if _, text := talk(t, inDocument("a.md", "The old ferry.\n\nA ferry too.\n", `Replace "ferry" with "boat"`), tool); !strings.Contains(text, "I proposed 2 changes for you") {
+		t.Errorf("%q", text)
 	}
 	hits["search"] = found("a.md:3: ferry")
 	if calls, _ := talk(t, inDocument("a.md", doc, "把“ferry”改成“渡船”"), tool); len(calls) != 2 || !strings.Contains(calls[1], "The old 渡船 leaves") {

@@ -151,7 +151,13 @@ func (t *turn) proposed(old, with string) string {
 	}
 	text := ""
 	if made > 0 {
-		text = fmt.Sprintf(t.either("I proposed %d change(s) for you to accept: “%s” becomes “%s”.", "我提出了 %d 处修改，请您决定：“%s”改为“%s”。"), made, old, with)
+		changes := "changes"
+		if made == 1 {
+			changes = "change"
+		}
+		text = fmt.Sprintf(
+			t.either("I proposed %d "+changes+" for you to accept: “%s” becomes “%s”.", "我提出了 %d 处修改，请您决定：“%s”改为“%s”。"),
+			made, old, with)
 	}
 	if failed != nil {
 		text = strings.TrimSpace(text + " " + t.whyNot(*failed))
