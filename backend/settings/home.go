@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"galley/backend/fault"
+	"galley/backend/workspace"
 )
 
 // Home is the one folder in which the program keeps everything of its own. It
@@ -90,6 +91,12 @@ func (h Home) Runs() string { return filepath.Join(h.Dir, "runs.db") }
 
 // Log is the path of the log file.
 func (h Home) Log() string { return filepath.Join(h.logs(), "galley.log") }
+
+// Private reports whether an absolute path lies in the home and is not a sample
+// document: nobody but the program itself has a use for what is there.
+func (h Home) Private(path string) bool {
+	return workspace.Holds(h.Dir, path) && !workspace.Holds(h.Sample(), path)
+}
 
 // Sample is the folder of sample documents.
 func (h Home) Sample() string { return filepath.Join(h.Dir, "sample") }

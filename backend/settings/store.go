@@ -63,6 +63,9 @@ func (s *Store) Reload() error {
 	return err
 }
 
+// Home is where the settings lie.
+func (s *Store) Home() Home { return s.home }
+
 // Get returns the settings; they are the caller's.
 func (s *Store) Get() Settings {
 	s.mu.RLock()

@@ -80,7 +80,7 @@ func New(cfg Config) *Maker { return &Maker{cfg: cfg} }
 
 // Complete makes a submission of a task; it is a host.Config's. Faults:
 // no_provider, model_not_found, those of opening the folder and the file, with
-// the path as detail, and too_large, unsupported_encoding for the file.
+// the path as detail, not_granted for what is the program's own, and too_large, unsupported_encoding for the file.
 func (m *Maker) Complete(_ context.Context, t wire.TaskParams) (wire.SubmitParams, error) {
 	set := m.cfg.Settings.Get()
 	p, ref, err := Provider(m.cfg.Settings, "complete task", t.ModelRef)
@@ -97,6 +97,12 @@ func (m *Maker) Complete(_ context.Context, t wire.TaskParams) (wire.SubmitParam
 		out.Language = "en"
 		if m.cfg.Language != nil {
 			out.Language = m.cfg.Language()
+		}
+	}
+	for _, path := range []string{t.Folder, t.File} {
+		// Who may begin a run is not to learn the keys by it.
+		if path != "" && m.cfg.Settings.Home().Private(path) {
+			return wire.SubmitParams{}, &fault.Error{Code: fault.NotGranted, Op: "complete task", Detail: path}
 		}
 	}
 	grants, err := grant(t.Folder, t.File)

@@ -172,3 +172,27 @@ func TestRecorded_ReachesTheFolderOfACall(t *testing.T) {
 		t.Errorf("a folder that went: %v", err)
 	}
 }
+
+// Whoever may begin a run cannot have the keys read by it, whatever the path is
+// called. The samples are documents like others.
+//
+// covers: H2 K3
+func TestMaker_KeepsOutOfTheHome(t *testing.T) {
+	m, reached, _ := maker(t, nil)
+	home := m.cfg.Settings.Home()
+	try(t, os.MkdirAll(home.Sample(), 0o700))
+	try(t, os.WriteFile(home.Credentials(), []byte("sk-secret"), 0o600))
+	link := filepath.Join(t.TempDir(), "link")
+	try(t, os.Symlink(home.Dir, link))
+	for _, p := range []wire.TaskParams{
+		{File: home.Credentials()}, {Folder: home.Dir}, {File: filepath.Join(link, "credentials.json")}, {Folder: home.Drafts()},
+	} {
+		p.CommandID, p.ModelRef.ProviderID = "c", "mock"
+		if _, err := m.Complete(t.Context(), p); fault.CodeOf(err) != fault.NotGranted || len(reached) != 0 {
+			t.Errorf("%s%s: %v", p.Folder, p.File, err)
+		}
+	}
+	p := wire.TaskParams{CommandID: "c", ModelRef: core.ModelRef{ProviderID: "mock"}, Folder: home.Sample()}
+	_, err := m.Complete(t.Context(), p)
+	try(t, err)
+}

@@ -3,7 +3,6 @@ package tools
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -61,7 +60,4 @@ func TestTools_KeepOutOfTheHome(t *testing.T) {
 	reach(filepath.Join(home, "sample"))
 	b.must(core.ToolReadDocument, input{"path": "s.md"})
 	b.must(core.ToolListWorkspace, input{})
-	if runtime.GOOS == "linux" && within("/a/Home", "/a/home/x") {
-		t.Error("case is not told")
-	}
 }

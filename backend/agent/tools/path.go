@@ -91,7 +91,7 @@ func (e *Executor) folder(s scope) (folder, error) {
 	if err != nil {
 		return folder{}, refuse(fault.NotGranted, "The folder of this conversation is no longer open.")
 	}
-	f := folder{Inside: in, grants: g, own: ownFolder(e.cfg.Home)}
+	f := folder{Inside: in, grants: g, own: own(e.cfg.Home)}
 	return f, f.own.refuses(f.Path(""), "This folder")
 }
 
