@@ -71,7 +71,7 @@ func (k *asker) put() {
 	}
 	k.forget()
 	q := k.open[0]
-	fmt.Fprintf(k.out, "\n%s\n%s%s", sayAsk(q.approval, q.call), excerpt(q.approval.Summary.Text, 12), choices(q))
+	show(k.out, fmt.Sprintf("\n%s\n%s%s", sayAsk(q.approval, q.call), excerpt(q.approval.Summary.Text, 12), choices(q)))
 }
 
 // forget drops what was typed before a question.
@@ -136,10 +136,10 @@ func (k *asker) take(line answer) (a core.Approval, d core.Decision, ok bool) {
 			return k.next(), core.AllowSession, true
 		}
 	case "a":
-		fmt.Fprintf(k.out, "%s%s", excerpt(q.approval.Summary.Text, -1), choices(q))
+		show(k.out, fmt.Sprintf("%s%s", excerpt(q.approval.Summary.Text, -1), choices(q)))
 		return a, "", false
 	}
-	fmt.Fprint(k.out, choices(q))
+	show(k.out, choices(q))
 	return a, "", false
 }
 
@@ -160,7 +160,7 @@ func (k *asker) withdraw(id core.ApprovalID) {
 	}
 	k.open = slices.Delete(k.open, i, i+1)
 	if i == 0 {
-		fmt.Fprintln(k.out, "\nNo longer asked: it was answered elsewhere.")
+		show(k.out, "\nNo longer asked: it was answered elsewhere.\n")
 		k.put()
 	}
 }

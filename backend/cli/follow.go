@@ -56,7 +56,6 @@ type follower struct {
 	// need no question any more.
 	seen     map[core.ProposalID]bool
 	answered map[core.ApprovalID]bool
-	texts    []string // candidates for the text that a proposal is based on
 	folder   string
 	// end is how the run ended; nil before.
 	end *core.RunChanged

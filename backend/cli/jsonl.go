@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 
 	"galley/backend/agent/core"
@@ -79,7 +80,7 @@ func (j jsonl) ended(id core.RunID, c core.RunChanged, code int) {
 
 func (j jsonl) failed(err error, code int) {
 	info := core.FaultInfoOf(err)
-	if _, ok := err.(*usageError); ok {
+	if _, ok := errors.AsType[*usageError](err); ok {
 		info = &core.FaultInfo{Code: string(fault.InvalidInput)}
 	}
 	j.put(line{Type: "failed", Fault: info, Words: sayError(err), ExitCode: &code})

@@ -35,6 +35,9 @@ func newScreen(out, err io.Writer, live, colour bool) *screen {
 	}
 }
 
+// show writes what is shown. What cannot be written is lost, like any output.
+func show(w io.Writer, words string) { _, _ = io.WriteString(w, words) }
+
 // The colours of rows.
 const (
 	plain  = ""
@@ -49,13 +52,13 @@ func (s *screen) row(colour, words string) {
 	if s.colour && colour != "" {
 		words = "\x1b[" + colour + "m" + words + "\x1b[0m"
 	}
-	fmt.Fprintln(s.err, words)
+	show(s.err, words+"\n")
 }
 
 // breakLine leaves a line of streamed words.
 func (s *screen) breakLine() {
 	if s.middle {
-		fmt.Fprintln(s.out)
+		show(s.out, "\n")
 		s.middle = false
 	}
 }
@@ -128,7 +131,7 @@ func (s *screen) message(m core.MessageCommitted) {
 		// It is no answer yet.
 		s.row(plain, visible(words))
 	default:
-		fmt.Fprintln(s.out, words)
+		show(s.out, words+"\n")
 	}
 	if m.Status == "partial" {
 		s.row(yellow, "Here the answer broke off.")
@@ -142,7 +145,7 @@ func (s *screen) print(words string) {
 	if words == "" {
 		return
 	}
-	fmt.Fprint(s.out, visible(words))
+	show(s.out, visible(words))
 	s.middle = !strings.HasSuffix(words, "\n")
 }
 

@@ -148,6 +148,7 @@ func sayFault(f core.FaultInfo) string {
 		return with("%s cannot be written.", "It cannot be written.")
 	case fault.KeyringMissing, fault.KeyringLocked, fault.KeyringTimeout:
 		return "The keyring did not give the key. Unlock it and try again."
+	default:
 	}
 	if about != "" {
 		return fmt.Sprintf("Failed: %s (%s).", f.Code, about)
