@@ -162,7 +162,7 @@ func listRuns(ctx context.Context, s streams, o options, a *agent, limit int) er
 		return nil
 	}
 	if len(runs) == 0 {
-		show(s.out, "No run so far."+"\n")
+		show(s.out, "No run so far.\n")
 		return nil
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
