@@ -1,4 +1,4 @@
-// Takes the pictures of docs/images in the real window: eight moments in two
+// Takes the pictures of docs/images in the real window: ten moments in two
 // themes and two languages. Nothing in them depends on the day or the machine
 // but the fonts. A name or a part of one as an argument takes only those.
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -78,6 +78,35 @@ async function takeAll(story, language, theme) {
         await take(window, name("review"));
       },
     );
+  }
+  if (want("panel") || want("interrupted")) {
+    const { talk } = story;
+    const turns = [
+      ...talk.answer,
+      { calls: [{ name: "createDocument", input: talk.create }] },
+      { pieces: [], hold: true },
+    ];
+    let turn = 0;
+    const answer = () => turns[turn++];
+    await inWindow(look, { story, answer }, async (window) => {
+      await window.keys("ctrl+shift+j");
+      await say(window, talk.question);
+      await window.until("the answer", says(talk.answer.at(-1).text));
+      await window.until("its end", "document.querySelector('.strip .spin') === null");
+      await say(window, talk.reply);
+      await window.until("the question", "document.querySelector('.card.ask') !== null");
+      await window.evaluate("(document.querySelector('.cm-scroller').scrollTop = 0, 0)");
+      if (want("panel")) await take(window, name("panel"));
+      if (!want("interrupted")) return;
+      // The Runner dies while a person is asked.
+      process.kill(await runnerOf(window), "SIGKILL");
+      await window.until("the truth", "document.querySelector('.card.ask .btn.primary') === null");
+      await window.until(
+        "the end",
+        "/14:06|\\d\\d:\\d\\d/.test(document.querySelector('.talk-in').lastElementChild?.innerText)",
+      );
+      await take(window, name("interrupted"));
+    });
   }
   if (want("conflict")) {
     await inWindow(look, { story }, async (window, folder) => {
@@ -252,6 +281,23 @@ async function edit(window, pairs) {
   await window.until("the edit", "document.querySelector('.tab .dot') !== null");
 }
 
+/** The process that runs the agent of a window. */
+async function runnerOf(window) {
+  return (await window.processes()).find((p) => / runner /.test(`${p.args} `)).pid;
+}
+
+/** Sends a message in the panel. */
+async function say(window, words) {
+  await window.until("the field", "document.querySelector('.compose textarea') !== null");
+  await window.evaluate(
+    `(() => { const f = document.querySelector('.compose textarea'); f.focus(); f.value = ${JSON.stringify(words)}; f.dispatchEvent(new Event('input', { bubbles: true })); return 0; })()`,
+  );
+  await window.keys("Return");
+}
+
+/** Whether the conversation shows some words. */
+const says = (words) => `document.querySelector('.talk-in')?.innerText.includes(${JSON.stringify(words)})`;
+
 /** Puts the caret behind some words. */
 async function caret(window, words) {
   await window.evaluate("(document.querySelector('.cm-content').focus(), 0)");
@@ -275,7 +321,7 @@ async function ask(window, wish, chip) {
 async function take(window, name) {
   // Times of day are those of whenever this runs.
   await window.evaluate(
-    `(() => { for (const part of document.querySelectorAll(".status, .versions, .panel .foot .line, .compare")) { const w = document.createTreeWalker(part, NodeFilter.SHOW_TEXT); for (let n = w.nextNode(); n; n = w.nextNode()) if (!n.parentElement.closest(".cell")) n.data = n.data.replace(/\\b\\d\\d:\\d\\d\\b/g, "14:06"); } return 0; })()`,
+    `(() => { for (const part of document.querySelectorAll(".status, .versions, .panel .foot .line, .compare, .talk-in .note")) { const w = document.createTreeWalker(part, NodeFilter.SHOW_TEXT); for (let n = w.nextNode(); n; n = w.nextNode()) if (!n.parentElement.closest(".cell")) n.data = n.data.replace(/\\b\\d\\d:\\d\\d\\b/g, "14:06"); } return 0; })()`,
   );
   // The pointer shows nothing where there is nothing.
   await run("xdotool", ["mousemove", "1499", "999"], { env: window.env });

@@ -73,6 +73,68 @@ const conflicts = {
   },
 };
 
+/** A conversation: what a person asks, and for each request that follows what the model says and calls. */
+const talks = {
+  en: {
+    question: "Do my passenger numbers agree with the timetable?",
+    answer: [
+      {
+        calls: [
+          { name: "readDocument", input: { path: "Timetable 2026.md" } },
+          { name: "searchWorkspace", input: { query: "passengers" } },
+        ],
+      },
+      {
+        text: "Almost. Seven nights at 177 make **1,239**, and you write “about 1,240”, which is right. One sentence says it less well than it could:",
+        calls: [
+          {
+            name: "proposePatch",
+            input: {
+              oldText: "whatever the weather",
+              newText: "in any weather",
+              summary: "Says the same in three words",
+            },
+          },
+        ],
+      },
+      { text: "I can note both figures in a new document." },
+    ],
+    reply: "Yes, next to the essay.",
+    create: {
+      dir: "Drafts",
+      name: "Timetable check.md",
+      text: "# Timetable check\n\n- Night: 177 × 7 = 1,239. Stands.\n- Noon: 288 is from 2025. Ask.\n",
+    },
+  },
+  zh: {
+    question: "我写的乘客人数和时刻表对得上吗？",
+    answer: [
+      {
+        calls: [
+          { name: "readDocument", input: { path: "2026 年时刻表.md" } },
+          { name: "searchWorkspace", input: { query: "乘客" } },
+        ],
+      },
+      {
+        text: "差不多。七个晚上、每晚 177 人，共 **1,239** 人，你写“大约 1,240”，没有问题。另有一处可以更精练：",
+        calls: [
+          {
+            name: "proposePatch",
+            input: { oldText: "风雨无阻", newText: "风雨不停", summary: "换一个更平实的说法" },
+          },
+        ],
+      },
+      { text: "我可以把这两个数字记到一份新文档里。" },
+    ],
+    reply: "好，放在这篇文章旁边。",
+    create: {
+      dir: "草稿",
+      name: "核对时刻表.md",
+      text: "# 核对时刻表\n\n- 夜班：177 × 7 = 1,239，属实。\n- 午班：288 是 2025 年的数字，待核实。\n",
+    },
+  },
+};
+
 /** By language: files, where the caret is, what is selected, what is asked and what comes back. */
 export const stories = {
   en: {
@@ -85,7 +147,7 @@ export const stories = {
       "Interviews/Lin, purser.md": "# Lin\n",
       "Research/Ledger.md": "# Ledger\n",
       "Style sheet.md": "# Style sheet\n",
-      "Timetable 2026.md": "# Timetable\n",
+      "Timetable 2026.md": "# Timetable\n\nNight: 177 passengers.\n\nNoon: 288 passengers.\n",
       "README.md": "# Harbour essays\n",
     },
     caret: "only hour of the day",
@@ -97,6 +159,7 @@ export const stories = {
     rewritten: (text) => replaced(text, [...english.rest, ...english.month]),
     mine: conflicts.en.mine,
     theirs: (text) => replaced(text, conflicts.en.theirs),
+    talk: talks.en,
   },
   zh: {
     folder: "港口随笔",
@@ -108,7 +171,7 @@ export const stories = {
       "访谈/林师傅，事务长.md": "# 林师傅\n",
       "资料/账簿.md": "# 账簿\n",
       "体例.md": "# 体例\n",
-      "2026 年时刻表.md": "# 时刻表\n",
+      "2026 年时刻表.md": "# 时刻表\n\n夜班：177 名乘客。\n\n午班：288 名乘客。\n",
       "README.md": "# 港口随笔\n",
     },
     caret: "缆绳的声音",
@@ -120,5 +183,6 @@ export const stories = {
     rewritten: (text) => replaced(text, [...chinese.rest, ...chinese.month]),
     mine: conflicts.zh.mine,
     theirs: (text) => replaced(text, conflicts.zh.theirs),
+    talk: talks.zh,
   },
 };
