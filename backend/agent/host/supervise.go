@@ -186,6 +186,9 @@ func (h *Host) attend(conn *rpc.Conn, child *proc.Child) error {
 	tick := time.NewTicker(h.cfg.PingEvery)
 	defer tick.Stop()
 	clock := h.newClock()
+	// It may hang while it is asked for the state: that is asked beside this
+	// loop, which pings.
+	lags, attached := h.lags, make(chan error, 1)
 	for {
 		select {
 		case <-conn.Done():
@@ -202,8 +205,12 @@ func (h *Host) attend(conn *rpc.Conn, child *proc.Child) error {
 			return h.life.Err()
 		case <-h.restart:
 			return errRestart
-		case <-h.lags:
-			if err := h.attach(h.life, conn); err != nil {
+		case <-lags:
+			lags = nil
+			h.wg.Go(func() { attached <- h.attach(h.life, conn) })
+		case err := <-attached:
+			lags = h.lags
+			if err != nil {
 				return err
 			}
 		case <-tick.C:

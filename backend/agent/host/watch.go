@@ -49,11 +49,18 @@ func (h *Host) watch() {
 func (h *Host) follow(conn *rpc.Conn, hello wire.HelloResult) error {
 	h.setConn(conn, true)
 	r := Runner{Status: Elsewhere, PID: hello.PID, Holder: hello.Kind}
-	r.Code = codeOf(hello.Runner)
-	if r.Code == "" {
-		r.Code = h.join(conn)
+	// It may hang while it is asked for the state: that is asked beside this
+	// loop, which pings.
+	lags, joined := h.lags, make(chan fault.Code, 1)
+	join := func() {
+		lags = nil
+		h.wg.Go(func() { joined <- h.join(conn) })
 	}
-	h.setElsewhere(r)
+	if r.Code = codeOf(hello.Runner); r.Code == "" {
+		join()
+	} else {
+		h.setElsewhere(r)
+	}
 	tick := time.NewTicker(h.cfg.PingEvery)
 	defer tick.Stop()
 	clock := h.newClock()
@@ -64,8 +71,10 @@ func (h *Host) follow(conn *rpc.Conn, hello wire.HelloResult) error {
 		case <-h.life.Done():
 			return h.life.Err()
 		case <-h.restart: // it is not ours to restart
-		case <-h.lags:
-			r.Code = h.join(conn)
+		case <-lags:
+			join()
+		case r.Code = <-joined:
+			lags = h.lags
 			h.setElsewhere(r)
 		case <-tick.C:
 			if err := h.ping(conn, clock.slept()); err != nil {
