@@ -76,6 +76,9 @@ func (h *Host) catchUp(res wire.SubscribeResult) {
 			h.lose()
 		}
 		h.cursor = res.SnapshotSeq
+		// What was shown may be void by what was skipped. What still streams
+		// comes again from its start.
+		clear(h.texts)
 	}
 	h.known = true
 	clear(h.runs)

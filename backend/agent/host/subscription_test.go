@@ -191,3 +191,24 @@ func TestSubscription_OfAHostThatEnded(t *testing.T) {
 		}
 	}
 }
+
+// What was shown of a run that ended in what was skipped is not shown to
+// anybody who comes later.
+//
+// covers: R10
+func TestSubscription_ShowsNothingOfWhatWasSkipped(t *testing.T) {
+	h, tell := told(t)
+	_, follow, err := h.Subscribe().State(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow()
+	tell(wire.NotifyPreview, core.Preview{RunID: "r", Attempt: 1, Text: "words"})
+	h.mu.Lock()
+	h.catchUp(wire.SubscribeResult{SnapshotSeq: h.cursor + 5000, Events: []core.Event{}})
+	shown := h.whole()
+	h.mu.Unlock()
+	if len(shown) != 0 {
+		t.Errorf("still shown: %+v", shown)
+	}
+}
