@@ -137,13 +137,19 @@ func fitMessages(list []core.MessageCommitted, room int) ([]core.MessageCommitte
 }
 
 // fitDetail cuts a run's detail down to what a line takes: the texts of its
-// calls first, then edits, then messages.
+// calls and questions first, then edits, then messages.
 func fitDetail(d *core.RunDetail) {
 	if size(d) <= maxAnswer {
 		return
 	}
 	for i, c := range d.Calls {
 		d.Calls[i] = withoutTexts(c)
+	}
+	for i := range d.Approvals {
+		d.Approvals[i].Summary.Text = "" // tool.get has the input
+	}
+	for i, r := range d.Reconciled {
+		d.Reconciled[i].Call = withoutTexts(r.Call)
 	}
 	if size(d) <= maxAnswer {
 		return
