@@ -212,6 +212,14 @@ func (s *Agent) ChangeSession(req SessionChange) (core.Session, error) {
 	})
 }
 
+// ArchivedSessions returns the conversations that are put away, the last first;
+// at most 200.
+func (s *Agent) ArchivedSessions() ([]core.Session, error) {
+	return call(s.log, "list archived sessions", func() ([]core.Session, error) {
+		return s.host.ArchivedSessions(s.ctx())
+	})
+}
+
 // DeleteSession deletes a session with all that belongs to it; one of whose runs
 // has not ended is busy.
 func (s *Agent) DeleteSession(req SessionRemoval) error {

@@ -499,6 +499,9 @@ func TestAgent_Sessions(t *testing.T) {
 	if away.ArchivedAtMs == 0 || away.Title != "The ferry 渡轮" {
 		t.Errorf("put away %+v", away)
 	}
+	if list := ask[[]core.Session](w.window, "Agent.ArchivedSessions"); len(list) != 1 || list[0] != away {
+		t.Errorf("archived are %+v", list)
+	}
 	back := ask[core.Session](w.window, "Agent.ChangeSession", SessionChange{CommandID: "s3", SessionID: ref.SessionID, Archive: "restore"})
 	if back.ArchivedAtMs != 0 {
 		t.Errorf("taken out %+v", back)

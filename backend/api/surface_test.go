@@ -360,6 +360,7 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	refuse(fault.NotFound, "Agent.ReconcileCall", ReconcileRequest{CommandID: "c5", ToolCallID: "none", Verdict: "absent"})
 	refuse(fault.NotFound, "Agent.ChangeSession", SessionChange{CommandID: "c6", SessionID: "none", Title: "x"})
 	refuse(fault.NotFound, "Agent.DeleteSession", SessionRemoval{CommandID: "c7", SessionID: "none"})
+	call("Agent.ArchivedSessions")
 	refuse(fault.NotFound, "Agent.SessionEvents", "none", 0)
 	refuse(fault.NotFound, "Agent.RunDetail", "none")
 	refuse(fault.NotFound, "Agent.ToolCall", "none")

@@ -134,7 +134,12 @@ func (k *client) serveSessions(ctx context.Context, method string, params json.R
 	case wire.MethodSessionCreate:
 		return answer(method, params, func(p wire.SessionCreateParams) (core.Session, error) { return h.CreateSession(ctx, p) })
 	case wire.MethodSessionList:
-		return answer(method, params, func(empty) ([]core.Session, error) { return h.Sessions(ctx) })
+		return answer(method, params, func(p wire.SessionListParams) ([]core.Session, error) {
+			if p.Archived {
+				return h.ArchivedSessions(ctx)
+			}
+			return h.Sessions(ctx)
+		})
 	case wire.MethodSessionGet:
 		return answer(method, params, func(p wire.SessionGetParams) (wire.SessionGetResult, error) { return h.Session(ctx, p.SessionID) })
 	case wire.MethodSessionChange:

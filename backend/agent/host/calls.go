@@ -131,10 +131,21 @@ func (h *Host) CreateSession(ctx context.Context, p wire.SessionCreateParams) (c
 	return res, err
 }
 
-// Sessions returns every session, those put away too.
+// Sessions returns the sessions of the state: those that are not archived, and
+// those of the runs and proposals in it.
 func (h *Host) Sessions(ctx context.Context) ([]core.Session, error) {
+	return h.listSessions(ctx, wire.SessionListParams{})
+}
+
+// ArchivedSessions returns the conversations that are archived, the last 200
+// that were, the last first.
+func (h *Host) ArchivedSessions(ctx context.Context) ([]core.Session, error) {
+	return h.listSessions(ctx, wire.SessionListParams{Archived: true})
+}
+
+func (h *Host) listSessions(ctx context.Context, p wire.SessionListParams) ([]core.Session, error) {
 	var res []core.Session
-	err := h.call(ctx, wire.MethodSessionList, struct{}{}, &res)
+	err := h.call(ctx, wire.MethodSessionList, p, &res)
 	return res, err
 }
 

@@ -23,7 +23,10 @@ func (r *Runner) deleteSession(ctx context.Context, p wire.SessionDeleteParams) 
 	return empty{}, r.store.DeleteSession(ctx, p.CommandID, p.SessionID)
 }
 
-func (r *Runner) sessions(ctx context.Context, _ empty) ([]core.Session, error) {
+func (r *Runner) sessions(ctx context.Context, p wire.SessionListParams) ([]core.Session, error) {
+	if p.Archived {
+		return r.store.ArchivedSessions(ctx)
+	}
 	state, _, err := r.store.Snapshot(ctx)
 	return state.Sessions, err
 }

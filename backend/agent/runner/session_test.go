@@ -152,6 +152,11 @@ func TestSession_Life(t *testing.T) {
 	}
 	p.CommandID = "c2"
 	r.refused(fault.InvalidInput, wire.MethodRunSubmit, p)
+	var away []core.Session
+	r.must(wire.MethodSessionList, wire.SessionListParams{Archived: true}, &away)
+	if len(away) != 1 || away[0] != s {
+		t.Errorf("archived are %+v", away)
+	}
 	r.must(wire.MethodSessionChange, wire.SessionChangeParams{CommandID: "s4", SessionID: s.ID, Archived: &no}, &s)
 	var got wire.SessionGetResult
 	r.must(wire.MethodSessionGet, wire.SessionGetParams{SessionID: s.ID}, &got)

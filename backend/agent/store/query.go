@@ -66,6 +66,9 @@ const (
 	// each; those that a run or proposal of the state needs are read by id.
 	qSessions = sessionColumns + `WHERE s.archived_at IS NULL AND (EXISTS(SELECT 1 FROM runs r WHERE r.session_id=s.id AND r.kind='conversation')
  OR NOT EXISTS(SELECT 1 FROM runs r WHERE r.session_id=s.id)) ORDER BY s.updated_at DESC,s.id LIMIT ?`
+	// qArchived leaves those out as well.
+	qArchived = sessionColumns + `WHERE s.archived_at IS NOT NULL AND (EXISTS(SELECT 1 FROM runs r WHERE r.session_id=s.id AND r.kind='conversation')
+ OR NOT EXISTS(SELECT 1 FROM runs r WHERE r.session_id=s.id)) ORDER BY s.archived_at DESC,s.id LIMIT ?`
 )
 
 type sessionRow struct {

@@ -156,6 +156,18 @@ func (s *Store) DeleteSession(ctx context.Context, cmd core.CommandID, id core.S
 	return nil
 }
 
+// ArchivedSessions returns the sessions of conversations that are archived, the
+// last 200 that were, the last first. The slice is never nil.
+func (s *Store) ArchivedSessions(ctx context.Context) ([]core.Session, error) {
+	var list []core.Session
+	err := s.read(ctx, "list archived sessions", func(ctx context.Context, q querier) error {
+		var err error
+		list, err = all(ctx, q, scanSession, qArchived, stateSessions)
+		return err
+	})
+	return list, err
+}
+
 // SessionEvents returns at most limit events of a session with seq > after, in
 // order. The slice is never nil.
 func (s *Store) SessionEvents(ctx context.Context, id core.SessionID, after int64, limit int) ([]core.Event, error) {

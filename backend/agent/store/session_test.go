@@ -49,9 +49,18 @@ func TestSession_CreateAndChangeAreIdempotent(t *testing.T) {
 	}
 	_, err = s.Submit(ctx, in(made.ID, rewrite("r")))
 	wantCode(t, err, fault.InvalidInput)
+	if away, err := s.ArchivedSessions(ctx); err != nil || len(away) != 1 || away[0] != put {
+		t.Errorf("archived are %+v, %v", away, err)
+	}
+	if st, _, err := s.Snapshot(ctx); err != nil || len(st.Sessions) != 0 {
+		t.Errorf("the state holds %+v, %v", st.Sessions, err)
+	}
 	back, err := s.ChangeSession(ctx, "restore", made.ID, nil, &no)
 	if err != nil || back.ArchivedAtMs != 0 {
 		t.Errorf("restored session is %+v, %v", back, err)
+	}
+	if away, err := s.ArchivedSessions(ctx); err != nil || away == nil || len(away) != 0 {
+		t.Errorf("archived are %+v, %v", away, err)
 	}
 	// The first command again changes nothing, and shows what is.
 	back, err = s.ChangeSession(ctx, "archive", made.ID, nil, &yes)

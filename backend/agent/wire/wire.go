@@ -249,6 +249,13 @@ type RunListParams struct {
 	Limit int `json:"limit"`
 }
 
+// SessionListParams of session.list; the result is []core.Session, never null.
+// Archived asks for the conversations that are archived, the last 200 that were,
+// in the place of the sessions of the state.
+type SessionListParams struct {
+	Archived bool `json:"archived"`
+}
+
 // SessionGetParams of session.get.
 type SessionGetParams struct {
 	SessionID core.SessionID `json:"sessionId"`

@@ -273,6 +273,16 @@ test("sessions are renamed, put away and deleted", async () => {
   await conversations.archive("s1", true);
   await until(() => expect(conversations.archived.value).toHaveLength(1));
   expect(conversations.rows.value).toEqual([]);
+  // What was put away before this page was there is found as well.
+  await attach();
+  expect(agent.view.value.sessions.size).toBe(0);
+  expect(conversations.archived.value).toMatchObject([{ session: { id: "s1", title: "Cargo" }, here: true }]);
+  await conversations.archive("s1", false);
+  await until(() => expect(conversations.rows.value).toHaveLength(1));
+  expect(conversations.archived.value).toEqual([]);
+  await conversations.archive("s1", true);
+  await attach();
+  await until(() => expect(conversations.archived.value).toHaveLength(1));
   await conversations.remove("s1");
   await until(() => expect(conversations.archived.value).toEqual([]));
   expect(conversations.current.value.id.value).toBe("");

@@ -171,7 +171,14 @@ export function createConversations(config: ConversationsConfig): Conversations 
   for (const type of timelineTypes) {
     events.on(type, receive);
   }
-  events.on("session.deleted", ({ payload }) => forget(payload.sessionId));
+  /** The sessions that were put away when the page attached. What the view knows of them since is newer. */
+  const put = signal<readonly Session[]>([]);
+  const deleted = new Set<string>();
+  events.on("session.deleted", ({ payload }) => {
+    deleted.add(payload.sessionId);
+    put.value = put.peek().filter(({ id }) => id !== payload.sessionId);
+    forget(payload.sessionId);
+  });
   events.on("runner.changed", ({ payload }) => {
     if (payload.status === "ready") {
       void attach().catch(() => {});
@@ -544,10 +551,26 @@ export function createConversations(config: ConversationsConfig): Conversations 
   }
 
   async function attach(): Promise<void> {
-    await Promise.all([...followed.values()].map(read));
+    await Promise.all([readArchived(), ...[...followed.values()].map(read)]);
   }
 
-  const all = computed(() => sessionRows(agent.view.value, config.folder.value));
+  async function readArchived(): Promise<void> {
+    try {
+      const sessions = await backend.agent.ArchivedSessions();
+      put.value = sessions.filter(({ id }) => !deleted.has(id));
+    } catch {
+      // Without a Runner there is none to ask. It is asked when one is there.
+    }
+  }
+
+  const all = computed(() => {
+    const view = agent.view.value;
+    const known = new Map(put.value.map((session) => [session.id, session]));
+    for (const session of view.sessions.values()) {
+      known.set(session.id, session);
+    }
+    return sessionRows({ ...view, sessions: known }, config.folder.value);
+  });
 
   // What is stopping has stopped: the next run of that id does not exist, but the set would grow.
   effect(() => {

@@ -237,7 +237,7 @@ export function createFakeAgent(config: Config): FakeAgent {
     Attach: async (): Promise<AgentState> => ({
       cursor: journal.cursor(),
       runner,
-      sessions: [...sessions, ...conversation.sessions()],
+      sessions: [...sessions, ...conversation.sessions().filter((session) => session.archivedAtMs === 0)],
       runs: [...[...runs.values()].map((active) => active.run), ...conversation.runs()],
       proposals: [...proposals.values()],
       approvals: conversation.approvals(),

@@ -32,6 +32,7 @@ export interface FakeConversation {
     | "DecideApproval"
     | "ReconcileCall"
     | "ChangeSession"
+    | "ArchivedSessions"
     | "DeleteSession"
     | "SessionEvents"
     | "RunDetail"
@@ -759,6 +760,10 @@ export function createFakeConversation(config: Config): FakeConversation {
           journal.commit("session.changed", { id: "", sessionId: session.id }, next);
           return next;
         }),
+      ArchivedSessions: async () =>
+        [...sessions.values()]
+          .filter((session) => session.archivedAtMs > 0)
+          .sort((a, b) => b.archivedAtMs - a.archivedAtMs),
       DeleteSession: async (request) =>
         once(request.commandId, request, () => {
           const session = sessionOf(request.sessionId);

@@ -1033,6 +1033,7 @@ export interface WorkspaceService {
 }
 
 export interface AgentService {
+  ArchivedSessions(): Promise<readonly Session[]>;
   ArtifactText(a1: string, a2: number): Promise<ArtifactText>;
   Attach(a1: number): Promise<AgentState>;
   Cancel(a1: CancelRequest): Promise<CancelReceipt>;
