@@ -48,13 +48,17 @@ async function send(words) {
   await field().press("Enter");
 }
 
-/** Waits until nothing runs in the session that is shown. */
+/** Waits until every message that was sent has its end, and the panel shows it. */
 const untilDone = () =>
-  app.until(
-    "the end of the run",
-    async () =>
-      (await app.locator(".talk-in > *").count()) > 1 && (await app.locator(".strip .spin").count()) === 0,
-  );
+  app.until("the end of the run", async () => {
+    const sent = app.calls.findLast((c) => /^Agent\.(SubmitMessage|ContinueRun)$/.test(c.name)).args[0];
+    const { runs } = await app.page.evaluate(() => window.go.api.Agent.Attach(0));
+    return (
+      runs.some((run) => run.commandId === sent.commandId) &&
+      runs.every((run) => run.endedAtMs > 0) &&
+      (await app.locator(".strip .spin").count()) === 0
+    );
+  });
 
 async function use(id) {
   await app.page.evaluate(async (provider) => {
@@ -329,8 +333,10 @@ test("axe finds nothing in the panel, in any theme", async () => {
     });
     assert.deepEqual(found, [], theme);
   }
-  await app.page.getByRole("button", { name: "Stop", exact: true }).click();
   await app.page.getByRole("button", { name: "Take back: And then?" }).click();
+  await app.untilCount(".queue li", 0);
+  await app.page.getByRole("button", { name: "Stop", exact: true }).click();
+  await untilDone();
 });
 
 test("nothing was thrown, and nothing was stopped by the content policy", () => {

@@ -358,7 +358,7 @@ function Live(props: LogProps & { readonly active: RunView }) {
                       ? t("panel.stillWaiting", { seconds })
                       : active.step > 1
                         ? t("panel.step", { step: active.step, seconds })
-                        : t("panel.working", { seconds })}
+                        : t(words === "" ? "panel.working" : "panel.answering", { seconds })}
         </span>
       </div>
     </>

@@ -446,6 +446,7 @@ export const en = {
   "panel.thinking": "Thinking, {seconds} s",
   "panel.thought": "Thought for {seconds} s",
   "panel.thoughtOnce": "Thought before this answer",
+  "panel.answering": "Answering, {seconds} s",
   "panel.working": "Waiting for the answer, {seconds} s",
   "panel.step": "Step {step}, {seconds} s",
   "panel.stillWaiting": "Still waiting for the first word, {seconds} s",

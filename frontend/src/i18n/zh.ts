@@ -422,6 +422,7 @@ export const zh = {
   "panel.thinking": "思考中，{seconds} 秒",
   "panel.thought": "思考了 {seconds} 秒",
   "panel.thoughtOnce": "回答前思考过",
+  "panel.answering": "正在回答，{seconds} 秒",
   "panel.working": "等待回答，{seconds} 秒",
   "panel.step": "第 {step} 步，{seconds} 秒",
   "panel.stillWaiting": "还在等第一个字，{seconds} 秒",
