@@ -140,7 +140,7 @@ bench-search:
 ## bench-host: the agent's two processes: an event, a call of a tool, a preview, a start; and a cancel beside a slow client
 bench-host:
 	$(GO) run ./backend/bench/host
-	@set -o pipefail; $(GO) test -count=1 -v -run 'SlowClient' ./backend/attach ./backend/agent/runner | grep -o 'bm-14 .*'
+	@set -o pipefail; $(GO) test -count=1 -v -run 'SlowClient|FloodOfPreviews' ./backend/attach ./backend/agent/runner | grep -o 'bm-14 .*'
 
 ## bench-open: open to first paint of large documents, beside Monaco
 bench-open: deps-test $(OUT)/galley-dev $(OUT)/galley-e2e frontend/bench/node_modules

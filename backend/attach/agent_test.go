@@ -44,7 +44,7 @@ type station struct {
 const planted = "sk-planted-0123456789"
 
 // settle starts a station; several of one home share this process.
-func settle(t *testing.T, home string, kind wire.ClientKind) *station {
+func settle(t *testing.T, home string, kind wire.ClientKind, edit ...func(*host.Config)) *station {
 	t.Helper()
 	s := &station{t: t, changed: make(chan struct{}), texts: map[core.RunID]string{}}
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
@@ -55,7 +55,7 @@ func settle(t *testing.T, home string, kind wire.ClientKind) *station {
 	})
 	t.Cleanup(maker.Close)
 	s.agent = NewAgent(AgentConfig{Home: settings.Home{Dir: home}, Kind: kind, Version: "1", Log: log})
-	s.Host, err = host.New(host.Config{
+	cfg := host.Config{
 		Home: home, Logger: log, Claim: s.agent.Claim, Dial: s.agent.Dial, Complete: maker.Complete, Abandon: maker.Drop,
 		Env:        append(os.Environ(), "GORACE=atexit_sleep_ms=0"),
 		Credential: func(context.Context, string) (string, error) { return planted, nil },
@@ -65,7 +65,11 @@ func settle(t *testing.T, home string, kind wire.ClientKind) *station {
 		},
 		OnPreview: func(p core.Preview) { s.change(func() { s.texts[p.RunID] = feed.Apply(s.texts[p.RunID], p) }) },
 		OnRunner:  func(r host.Runner) { s.change(func() { s.runners = append(s.runners, r) }) },
-	})
+	}
+	for _, e := range edit {
+		e(&cfg)
+	}
+	s.Host, err = host.New(cfg)
 	try(t, err)
 	s.Start()
 	t.Cleanup(s.leave)

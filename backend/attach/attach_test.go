@@ -45,6 +45,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == "flood" {
+		flood()
+		return
+	}
 	if home := os.Getenv(envHome); home != "" {
 		os.Exit(start(home, os.Args[1:]))
 	}

@@ -22,6 +22,9 @@ const (
 	greetTime = 10 * time.Second
 	// partTime is how long clients may take at the end to hear what happened.
 	partTime = time.Second
+	// sendBytes is how much the system holds of what a client has not read,
+	// about.
+	sendBytes = 16 << 10
 )
 
 // server answers the clients of an agent.
@@ -74,6 +77,12 @@ func (s *server) accept() {
 // more will happen.
 func (s *server) talk(c net.Conn) {
 	k := &client{server: s, sub: s.host.Subscribe(), known: make(chan struct{}), told: make(chan struct{})}
+	if b, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		// What a slow client has to read before an answer.
+		if err := b.SetWriteBuffer(sendBytes); err != nil {
+			s.log.Debug("buffer of a socket", "err", err)
+		}
+	}
 	both := &once{Conn: c}
 	k.conn = rpc.New(rpc.Config{
 		Read: both, Write: both, Logger: s.log, Handler: rpc.Handler{Request: k.request},

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/feed"
@@ -88,6 +89,8 @@ func TestHub_FloodOfPreviews(t *testing.T) {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
 	got, seqs, bytes, answered := "", []int64{}, 0, -1
+	begun := time.Now()
+	var took time.Duration
 	for answered < 0 || len(seqs) < facts || got != text {
 		line, err := out.ReadString('\n')
 		if err != nil {
@@ -103,7 +106,7 @@ func TestHub_FloodOfPreviews(t *testing.T) {
 		}
 		switch {
 		case m.ID == 2:
-			answered = bytes
+			answered, took = bytes, time.Since(begun)
 		case m.Method == wire.NotifyEvent:
 			var e core.Event
 			_ = json.Unmarshal(m.Params, &e)
@@ -118,7 +121,8 @@ func TestHub_FloodOfPreviews(t *testing.T) {
 	if answered > 512<<10 {
 		t.Errorf("the answer stood behind %d bytes", answered)
 	}
-	t.Logf("the answer stood behind %d bytes, %d bytes came in all", answered, bytes)
+	t.Logf("bm-14 slow-client-of-the-runner cancel-answered=%s after it reads again, bytes-before-the-answer=%d bytes=%d bar=200ms",
+		took.Round(10*time.Microsecond), answered, bytes)
 	for i, seq := range seqs {
 		if seq != int64(i+1) {
 			t.Fatalf("fact %d has seq %d", i, seq)
