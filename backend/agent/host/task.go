@@ -21,8 +21,10 @@ const (
 	maxName  = 200
 	maxTag   = 35
 	maxPath  = 32 << 10
-	// maxTasks is how many commands are remembered.
-	maxTasks = 64
+	// maxTasks is how many commands are remembered, and maxTaskBytes about how
+	// much they may hold together, in bytes; the last one always is.
+	maxTasks     = 64
+	maxTaskBytes = 64 << 20
 )
 
 // tasks remembers the submissions that tasks became, so that a task that comes
@@ -32,11 +34,52 @@ type tasks struct {
 	mu    sync.Mutex
 	known map[core.CommandID]submission
 	order []core.CommandID
+	bytes int
+	// making are the commands that are just being sent; a channel is closed
+	// when that is over.
+	making map[core.CommandID]chan struct{}
 }
 
 type submission struct {
 	digest [32]byte
 	params wire.SubmitParams
+}
+
+// size is about how many bytes it holds.
+func (s submission) size() int {
+	n := len(s.params.Input)
+	if s.params.Snapshot != nil {
+		n += len(s.params.Snapshot.Text)
+	}
+	return n
+}
+
+// turn waits until nobody else sends the same command. Its end is to be called.
+func (t *tasks) turn(ctx context.Context, op string, id core.CommandID) (end func(), err error) {
+	for {
+		t.mu.Lock()
+		other, busy := t.making[id]
+		if !busy {
+			if t.making == nil {
+				t.making = map[core.CommandID]chan struct{}{}
+			}
+			over := make(chan struct{})
+			t.making[id] = over
+			t.mu.Unlock()
+			return func() {
+				t.mu.Lock()
+				delete(t.making, id)
+				t.mu.Unlock()
+				close(over)
+			}, nil
+		}
+		t.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, callFault(op, ctx.Err())
+		}
+	}
 }
 
 // get returns what a command became. It is a conflict when that was something
@@ -57,22 +100,27 @@ func (t *tasks) put(id core.CommandID, s submission) {
 	if t.known == nil {
 		t.known = map[core.CommandID]submission{}
 	}
-	if _, ok := t.known[id]; !ok {
-		t.order = append(t.order, id)
-	}
+	t.forget(id)
+	t.order = append(t.order, id)
 	t.known[id] = s
-	if len(t.order) > maxTasks {
-		delete(t.known, t.order[0])
-		t.order = t.order[1:]
+	t.bytes += s.size()
+	for len(t.order) > 1 && (len(t.order) > maxTasks || t.bytes > maxTaskBytes) {
+		t.forget(t.order[0])
 	}
+}
+
+// forget is drop with mu held.
+func (t *tasks) forget(id core.CommandID) {
+	t.bytes -= t.known[id].size()
+	delete(t.known, id)
+	t.order = slices.DeleteFunc(t.order, func(o core.CommandID) bool { return o == id })
 }
 
 // drop forgets a command that came to nothing.
 func (t *tasks) drop(id core.CommandID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.known, id)
-	t.order = slices.DeleteFunc(t.order, func(o core.CommandID) bool { return o == id })
+	t.forget(id)
 }
 
 // SubmitTask begins a run whose model, folder and file are only named, here or
@@ -133,6 +181,13 @@ func (h *Host) task(ctx context.Context, op string, t wire.TaskParams, params fu
 		return res, fault.New(fault.Internal, op, err)
 	}
 	digest := sha256.Sum256(append([]byte(op), b...))
+	// Sent twice at the same time, what the one is granted would be taken from
+	// the other.
+	end, err := h.tasks.turn(ctx, op, t.CommandID)
+	if err != nil {
+		return res, err
+	}
+	defer end()
 	p, known, err := h.tasks.get(t.CommandID, digest)
 	if err != nil {
 		return res, err

@@ -122,9 +122,21 @@ func (m *Maker) Complete(_ context.Context, t wire.TaskParams) (wire.SubmitParam
 		}
 		out.Snapshot = reach.Snapshot
 	}
+	if m.runs(t.CommandID) {
+		// It came again: what its run was given first stays.
+		grants.Close()
+		return out, nil
+	}
 	m.keep(t.CommandID, grants)
 	m.cfg.Begin(t.CommandID, reach)
 	return out, nil
+}
+
+// runs reports whether the run of a command was accepted and has not ended.
+func (m *Maker) runs(cmd core.CommandID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.kept, func(k kept) bool { return k.command == cmd && k.run != "" })
 }
 
 // document finds the document of a run: as it is open here, or as it lies on the
@@ -166,8 +178,12 @@ func Snapshot(f workspace.File) (core.Snapshot, error) {
 	}, nil
 }
 
-// Drop forgets a command that came to nothing.
+// Drop forgets a command that came to nothing, unless its run has begun all the
+// same: then the command was sent again as something else.
 func (m *Maker) Drop(cmd core.CommandID) {
+	if m.runs(cmd) {
+		return
+	}
 	m.cfg.End(cmd)
 	m.letGo(func(k kept) bool { return k.command == cmd })
 }

@@ -196,3 +196,26 @@ func TestMaker_KeepsOutOfTheHome(t *testing.T) {
 	_, err := m.Complete(t.Context(), p)
 	try(t, err)
 }
+
+// A command that is sent again takes nothing from the run that it began.
+//
+// covers: R4 H2
+func TestMaker_ASecondTimeTakesNothingAway(t *testing.T) {
+	m, reached, dir := maker(t, nil)
+	_, err := m.Complete(t.Context(), named(dir))
+	try(t, err)
+	first := reached["c"]
+	b, err := json.Marshal(core.Run{ID: "r", CommandID: "c"})
+	try(t, err)
+	m.OnEvent(core.Event{Type: core.EventRunAccepted, RunID: "r", Payload: b})
+	_, err = m.Complete(t.Context(), named(dir))
+	try(t, err)
+	m.Drop("c") // the document has changed since: the Runner says command_conflict
+	if _, err := first.Grants.PermitList(dir); err != nil || len(reached) != 1 {
+		t.Errorf("the run may reach %d, %v", len(reached), err)
+	}
+	m.OnEvent(core.Event{Type: core.EventRunSucceeded, RunID: "r"})
+	if _, err := first.Grants.PermitList(dir); fault.CodeOf(err) != fault.NotGranted {
+		t.Errorf("after the run: %v", err)
+	}
+}
