@@ -76,7 +76,7 @@ describe("a recorded session", () => {
   // covers: R3 R5 U2
   it.each(logs)("%s comes out as it did", async (name) => {
     const timeline = carry(emptyTimeline("s"), readLog(name));
-    const golden = join(folder, name.replace(".events.json", ".golden.json"));
+    const golden = join(folder, name.replace(".events.json", ".golden.txt"));
     const text = `${JSON.stringify({ outline: outline(timeline), rows: rowsOf(timeline.items).map((row) => row.type), ...plain(timeline) }, null, 1)}\n`;
     await expect(text).toMatchFileSnapshot(golden);
     expect(timeline.held.size).toBe(0);
