@@ -145,8 +145,11 @@ func fitDetail(d *core.RunDetail) {
 	for i, c := range d.Calls {
 		d.Calls[i] = withoutTexts(c)
 	}
-	for i := range d.Approvals {
-		d.Approvals[i].Summary.Text = "" // tool.get has the input
+	for i, a := range d.Approvals {
+		// tool.get has the input of the others; what is asked about is shown whole.
+		if a.State != core.ApprovalPending {
+			d.Approvals[i].Summary.Text = ""
+		}
 	}
 	for i, r := range d.Reconciled {
 		d.Reconciled[i].Call = withoutTexts(r.Call)

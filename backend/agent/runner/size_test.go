@@ -25,9 +25,13 @@ func TestFitDetail_FitsIntoALine(t *testing.T) {
 		d.Approvals = append(d.Approvals, core.Approval{ID: "a", Summary: core.ToolSummary{Path: "a.md", Text: long}})
 		d.Reconciled = append(d.Reconciled, core.ToolReconciled{Call: c, Verdict: core.VerdictApplied})
 	}
+	d.Approvals[1].State = core.ApprovalPending
 	fitDetail(&d)
 	if n := size(d); n > maxAnswer || n > wire.MaxLine {
 		t.Errorf("%d bytes", n)
+	}
+	if d.Approvals[1].Summary.Text != long {
+		t.Error("what a person is asked about is not shown whole")
 	}
 	if len(d.Calls) != 2 || len(d.Approvals) != 2 || len(d.Reconciled) != 2 || d.Approvals[0].Summary.Path != "a.md" {
 		t.Errorf("%d calls, %d approvals, %d found out", len(d.Calls), len(d.Approvals), len(d.Reconciled))
