@@ -57,6 +57,8 @@ type follower struct {
 	seen     map[core.ProposalID]bool
 	answered map[core.ApprovalID]bool
 	folder   string
+	// missed says that events were let go and the state is still to be fetched.
+	missed bool
 	// end is how the run ended; nil before.
 	end *core.RunChanged
 	// stops are the wishes to stop; hard ends with the second.
@@ -212,6 +214,9 @@ func (f *follower) runnerChanged() int {
 		f.view.note("The Galley that carried the run out ended, or its AI process did. Looking what is known.")
 	case r.Status == host.Ready || r.Status == host.Elsewhere && r.Code == "":
 		// What happened comes as events, or is fetched after a resync.
+		if f.missed {
+			f.fetch()
+		}
 	}
 	return 0
 }
@@ -226,9 +231,16 @@ func (f *follower) take(it feed.Item) {
 			f.view.preview(*it.Preview)
 		}
 	case it.Resync != nil:
-		if err := f.resync(); err != nil {
-			f.agent.log.Warn("state not fetched", "code", fault.CodeOf(err))
-		}
+		f.fetch()
+	}
+}
+
+// fetch is resync; where there is no agent to ask just now it is done again when
+// there is one.
+func (f *follower) fetch() {
+	err := f.resync()
+	if f.missed = err != nil; f.missed {
+		f.agent.log.Warn("state not fetched", "code", fault.CodeOf(err))
 	}
 }
 
