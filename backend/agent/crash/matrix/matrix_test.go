@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -118,6 +119,10 @@ func TestCrash(t *testing.T) {
 			t.Parallel()
 			l := line{row: r}
 			defer func() {
+				// What is not there at all must not take the other rows along.
+				if e := recover(); e != nil {
+					t.Errorf("the row panicked: %v\n%s", e, debug.Stack())
+				}
 				l.passed = !t.Failed() && !t.Skipped() && l.got == r.want
 				if l.got == r.want && !l.passed {
 					l.got = "the state is right, see above"
