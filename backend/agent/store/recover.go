@@ -89,22 +89,8 @@ func (s *Store) Recover(ctx context.Context) (core.Recovered, error) {
 
 // recover settles one run of an older start.
 func (t *tx) recover(ctx context.Context, run core.Run) (unknown []core.ToolCallID, err error) {
-	open, err := all(ctx, t, scanModelCall, qModelCallsOpen, string(run.ID))
-	if err != nil {
+	if err := t.closeRequests(ctx, run, reasonRunnerLost); err != nil {
 		return nil, err
-	}
-	for _, c := range open {
-		// Nothing was sent before prepared was left; after it nobody knows
-		// what the provider did, or counted.
-		c.ErrorClass = reasonRunnerLost
-		if c.Phase == core.PhasePrepared {
-			c.Phase, c.ErrorClass = core.PhaseFailed, reasonNoEffect
-		} else {
-			c.Phase = core.PhaseUnknown
-		}
-		if err := t.phase(ctx, run, c); err != nil {
-			return nil, err
-		}
 	}
 	if err := t.dropCalls(ctx, run, reasonRunnerLost, core.ApprovalExpired); err != nil {
 		return nil, err
@@ -135,6 +121,28 @@ func (t *tx) recover(ctx context.Context, run core.Run) (unknown []core.ToolCall
 		return unknown, t.resume(ctx, run)
 	}
 	return unknown, t.recovered(ctx, run)
+}
+
+// closeRequests ends the model calls of a run that nobody waits for any more.
+func (t *tx) closeRequests(ctx context.Context, run core.Run, reason string) error {
+	open, err := all(ctx, t, scanModelCall, qModelCallsOpen, string(run.ID))
+	if err != nil {
+		return err
+	}
+	for _, c := range open {
+		// Nothing was sent before prepared was left; after it nobody knows
+		// what the provider did, or counted.
+		c.ErrorClass = reason
+		if c.Phase == core.PhasePrepared {
+			c.Phase, c.ErrorClass = core.PhaseFailed, reasonNoEffect
+		} else {
+			c.Phase = core.PhaseUnknown
+		}
+		if err := t.phase(ctx, run, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settle says what becomes of a running call; running means that only the host

@@ -327,6 +327,10 @@ func (t *tx) end(ctx context.Context, op string, run core.Run, end core.RunEnd) 
 	if err := t.dropCalls(ctx, run, reasonEnded, core.ApprovalCancelled); err != nil {
 		return err
 	}
+	// A Runner that had no time left ends a run whose request it still waited for.
+	if err := t.closeRequests(ctx, run, reasonEnded); err != nil {
+		return err
+	}
 	if end.Message != nil {
 		attempt := 0
 		if end.Message.Role == core.RoleAssistant {

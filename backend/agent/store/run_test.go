@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -381,6 +382,27 @@ func TestEnd_KeepsTheFault(t *testing.T) {
 	}
 	_, err = s.End(t.Context(), run.ID, core.RunEnd{State: core.RunSucceeded})
 	wantCode(t, err, fault.InvalidInput)
+}
+
+// A run does not end before what it asked the model: when there is no time to
+// wait for the answer, nobody knows what came of it.
+//
+// covers: R6 (row 26 of the crash matrix)
+func TestEnd_ClosesRequests(t *testing.T) {
+	t.Parallel()
+	s, _ := openNew(t)
+	run := submit(t, s, rewrite("c"))
+	must(t, s.Start(t.Context(), run.ID))
+	c, err := s.BeginModelCall(t.Context(), core.ModelCall{RunID: run.ID, Step: 1, Attempt: 1})
+	must(t, err)
+	for _, c.Phase = range []core.CallPhase{core.PhaseSent, core.PhaseStreaming} {
+		must(t, s.UpdateModelCall(t.Context(), c))
+	}
+	_, err = s.End(t.Context(), run.ID, core.RunEnd{State: core.RunInterrupted, Reason: "shutdown"})
+	must(t, err)
+	if got := strings.Join(modelCalls(t, s, run.ID), ";"); got != "unknown unknown run_ended" {
+		t.Errorf("the request is %s", got)
+	}
 }
 
 func TestEnd_ALostCallInterruptsTheRun(t *testing.T) {
