@@ -121,6 +121,8 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 		Provider:   task.ProviderConfig(p),
 		Budget:     task.Budget(s.settings.Get().Limits),
 		Supersedes: core.ProposalID(req.Supersedes),
+
+		ContextTokens: p.ContextTokens,
 	}, nil
 }
 

@@ -104,6 +104,12 @@ func TestAgent_Rewrite(t *testing.T) {
 		t.Errorf("ended %+v", end)
 	}
 
+	// What was sent can be explained (R9).
+	reports := ask[[]core.ContextReport](w.window, "Agent.ExplainContext", ref.RunID)
+	if len(reports) != 1 || reports[0].Size != settings.Mock().ContextTokens || reports[0].Tokens < 100 || len(reports[0].Parts) != 5 {
+		t.Errorf("contexts %+v", reports)
+	}
+
 	var order []string
 	var shows shown
 	n, seq := int64(0), int64(0)

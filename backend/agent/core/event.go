@@ -55,6 +55,9 @@ type RunChanged struct {
 	// Outcome of a finished rewrite: proposal, cut_off, refused, empty or
 	// no_change; empty for other events.
 	Outcome string `json:"outcome"`
+	// Clipped says of a finished run that a local server silently cut what it
+	// was sent: the answer is about a part of it.
+	Clipped bool `json:"clipped,omitempty"`
 }
 
 // MessageCommitted is the payload of message.committed.

@@ -94,8 +94,9 @@ type RunEnd struct {
 	Reason string
 	Fault  *FaultInfo
 	Usage  Usage
-	// Outcome of a rewrite; see RunChanged.
+	// Outcome of a rewrite and Clipped; see RunChanged.
 	Outcome string
+	Clipped bool
 	// Message is the assistant's, nil when nothing came. Status is complete,
 	// partial or discarded.
 	Message       *Message

@@ -22,6 +22,8 @@ type Rewrite struct {
 	Provider wire.ProviderConfig
 	// Budget's zero fields are defaults.
 	Budget core.Budget
+	// ContextTokens is what the model takes; 0 when that is not known.
+	ContextTokens int
 	// Supersedes is the proposal that is made anew; may be empty.
 	Supersedes core.ProposalID
 }
@@ -34,6 +36,7 @@ func (h *Host) SubmitRewrite(ctx context.Context, r Rewrite) (wire.SubmitResult,
 		CommandID: r.CommandID, SessionID: r.Session, Kind: core.KindRewrite,
 		Rewrite: &r.Input, ModelRef: r.Model, Provider: r.Provider,
 		AllowedTools: []string{}, Budget: r.Budget, Snapshot: &r.Snapshot, Supersedes: r.Supersedes,
+		ContextTokens: r.ContextTokens,
 	})
 }
 

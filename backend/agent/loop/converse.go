@@ -21,6 +21,8 @@ type talk struct {
 	// halved says that the provider found one too long already.
 	size   int
 	halved bool
+	// clipped says that the server cut what it was sent.
+	clipped bool
 	// output are the bytes that tools gave so far.
 	output int
 	quotes quotes
@@ -40,7 +42,7 @@ func (r *Runtime) converse(ctx context.Context, t core.Task, c *clock) (core.Run
 	if err != nil {
 		return core.RunEnd{}, err
 	}
-	end.Usage = k.usage
+	end.Usage, end.Clipped = k.usage, k.clipped
 	return end, nil
 }
 
@@ -71,8 +73,8 @@ func spent(reason, detail string) core.RunEnd {
 	return end
 }
 
-func (k *talk) outOfTokens() core.RunEnd {
-	return spent(ReasonTokens, fmt.Sprintf("%d tokens", k.t.Budget.Tokens))
+func outOfTokens(t core.Task) core.RunEnd {
+	return spent(ReasonTokens, fmt.Sprintf("%d tokens", t.Budget.Tokens))
 }
 
 // ask makes one step's request. What the provider found too long is made half
@@ -92,7 +94,7 @@ func (k *talk) ask(ctx context.Context, step int) (result, *core.RunEnd, error) 
 		case err != nil:
 			return result{}, nil, err
 		case k.steps.spent+req.PromptTokensEstimate > k.t.Budget.Tokens:
-			end := k.outOfTokens()
+			end := outOfTokens(k.t)
 			return result{}, &end, nil
 		}
 		res, err := k.steps.do(ctx, step, req, &report)
@@ -101,6 +103,7 @@ func (k *talk) ask(ctx context.Context, step int) (result, *core.RunEnd, error) 
 		}
 		if fault.CodeOf(res.err) != fault.ContextTooLong || k.halved || res.spoken || ctx.Err() != nil {
 			if res.answer.Clipped {
+				k.clipped = true
 				k.r.log.Warn("the server cut the prompt", "run", k.t.Run.ID, "step", step)
 			}
 			k.usage = add(k.usage, res.answer.Usage)
@@ -123,7 +126,7 @@ func (k *talk) answer(ctx context.Context, res result) (*core.RunEnd, error) {
 	case told(ctx, res.err):
 		end = stopped(ctx, k.t)
 	case errors.Is(res.err, errTokens):
-		end = k.outOfTokens()
+		end = outOfTokens(k.t)
 	case res.err != nil:
 		end = failed(res.err)
 	case a.Finish == core.FinishRefusal || a.Finish == core.FinishContentFilter:

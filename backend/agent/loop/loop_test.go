@@ -234,6 +234,87 @@ func TestRewrite_RefusesASelectionOutside(t *testing.T) {
 	}
 }
 
+// A rewrite is held to the tokens of its run and to the size of its model, says
+// what was sent, and sends nothing that cannot fit.
+//
+// covers: R8 R9
+func TestRewrite_IsBounded(t *testing.T) {
+	around := strings.Repeat("Words around it. ", 200)
+	synctest.Test(t, func(t *testing.T) {
+		rec := &record{}
+		m := &model{replies: []reply{says(0, "New words.")}}
+		task := rewriteTask(t, around+"[Old words.]"+around, m, rec)
+		task.ContextTokens = 32_000
+		if end := run(t, t.Context(), task); end.State != core.RunSucceeded || end.Clipped {
+			t.Fatalf("end %+v", end)
+		}
+		if len(rec.contexts) != 1 {
+			t.Fatalf("%d reports", len(rec.contexts))
+		}
+		report := rec.contexts[0]
+		sum := 0
+		for _, p := range report.Parts {
+			sum += p.Tokens
+		}
+		if kinds(report) != "system whole, message whole, document summary, selection whole, answer_reserve left_out" ||
+			report.RunID != "run" || report.Step != 1 || report.Size != 32_000 || sum != report.Tokens+report.Reserve ||
+			m.requests[0].PromptTokensEstimate < 500 || m.requests[0].PromptTokensEstimate > report.Tokens {
+			t.Errorf("report %+v, estimate %d", report, m.requests[0].PromptTokensEstimate)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		// What is round the passage gives way first.
+		m := &model{replies: []reply{says(0, "New words.")}}
+		task := rewriteTask(t, around+"[Old words.]"+around, m, &record{})
+		task.ContextTokens = 1000
+		end := run(t, t.Context(), task)
+		got := m.requests[0].Messages[0].Parts[0].Text
+		if end.State != core.RunSucceeded || strings.Count(got, "around") > 80 || !strings.Contains(got, "around") || !strings.Contains(got, "\nOld words.\n") {
+			t.Errorf("%s with %d bytes", end.State, len(got))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		m, rec := &model{}, &record{}
+		task := rewriteTask(t, "["+strings.Repeat("渡船", 2000)+"]", m, rec)
+		task.ContextTokens = 4096
+		end := run(t, t.Context(), task)
+		if end.State != core.RunFailed || end.Fault.Code != string(fault.ContextTooLong) || len(m.requests)+len(rec.calls) != 0 {
+			t.Errorf("end %+v, %d requests", end, len(m.requests))
+		}
+		task.ContextTokens, task.Budget.Tokens = 0, 4096
+		end = run(t, t.Context(), task)
+		if end.State != core.RunFailed || end.Fault.Code != string(fault.CutOff) || end.Reason != ReasonTokens || len(m.requests)+len(rec.calls) != 0 {
+			t.Errorf("end %+v, %d requests", end, len(m.requests))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		// Tokens that run out on the way cut the answer off.
+		m := &model{replies: []reply{says(time.Millisecond, "Old words stay", strings.Repeat(" on and on", 2000), " and on")}}
+		task := rewriteTask(t, "[Old words stay where they are.]", m, &record{})
+		task.Budget.Tokens = 2000
+		end := run(t, t.Context(), task)
+		if end.State != core.RunFailed || end.Fault.Code != string(fault.CutOff) || end.Reason != ReasonTokens {
+			t.Errorf("end %+v", end)
+		}
+	})
+}
+
+// That a server cut what it was sent is said with the end.
+//
+// covers: R9
+func TestRun_SaysThatTheServerCut(t *testing.T) {
+	cut := func(context.Context, core.Request, func(core.Delta)) (core.Answer, error) {
+		return core.Answer{Text: "New words.", Finish: core.FinishEndTurn, Usage: exact, Clipped: true}, nil
+	}
+	if end := run(t, t.Context(), rewriteTask(t, "[Old words.]", &model{replies: []reply{cut}}, &record{})); !end.Clipped {
+		t.Errorf("rewrite %+v", end)
+	}
+	rec := &record{}
+	if end := run(t, t.Context(), conversation(t, &model{replies: []reply{cut}}, rec)); !end.Clipped || end.State != core.RunSucceeded {
+		t.Errorf("conversation %+v", end)
+	}
+}
+
 // Words that nobody saw are not doubled by asking again; when that does not
 // help either they are kept.
 func TestRewrite_KeepsTheWordsOfTheLastAttempt(t *testing.T) {

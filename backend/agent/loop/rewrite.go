@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"galley/backend/agent/core"
@@ -10,13 +11,16 @@ import (
 
 // rewrite asks once for a passage and reads the answer into a proposal.
 func (r *Runtime) rewrite(ctx context.Context, t core.Task) (core.RunEnd, error) {
-	req, err := rewriteRequest(t)
-	if err != nil {
+	req, report, err := rewriteRequest(t)
+	switch {
+	case err != nil:
 		return failed(err), nil
+	case req.PromptTokensEstimate > t.Budget.Tokens:
+		return outOfTokens(t), nil
 	}
 	doc, sel := t.Snapshot.Text, t.Snapshot.Selection
-	s := &steps{r: r, t: t, clean: resolve.NewPreview(doc, sel).Text}
-	res, err := s.do(ctx, 1, req, nil)
+	s := &steps{r: r, t: t, clean: resolve.NewPreview(doc, sel).Text, limit: t.Budget.Tokens}
+	res, err := s.do(ctx, 1, req, &report)
 	if err != nil {
 		return core.RunEnd{}, err
 	}
@@ -26,6 +30,8 @@ func (r *Runtime) rewrite(ctx context.Context, t core.Task) (core.RunEnd, error)
 	switch {
 	case told(ctx, res.err):
 		end, status = stopped(ctx, t), partial
+	case errors.Is(res.err, errTokens):
+		end, status = outOfTokens(t), partial
 	case res.err != nil:
 		end, status = failed(res.err), partial
 	case finish == core.FinishMaxTokens:
@@ -34,7 +40,7 @@ func (r *Runtime) rewrite(ctx context.Context, t core.Task) (core.RunEnd, error)
 		// No tool was offered; what was said besides is the answer (T8).
 		finish = core.FinishEndTurn
 	}
-	end.Usage = res.answer.Usage
+	end.Usage, end.Clipped = res.answer.Usage, res.answer.Clipped
 	say(&end, res.answer.Text, status)
 	if end.State == core.RunCancelled || (res.err != nil && res.answer.Text == "") {
 		return end, nil

@@ -362,6 +362,7 @@ func (t *tx) end(ctx context.Context, op string, run core.Run, end core.RunEnd) 
 	}
 	if err := t.final(ctx, run, core.RunChanged{
 		State: end.State, Reason: end.Reason, Fault: end.Fault, Usage: end.Usage, Outcome: end.Outcome,
+		Clipped: end.Clipped,
 	}); err != nil {
 		return err
 	}

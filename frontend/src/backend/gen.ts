@@ -669,6 +669,7 @@ export interface RunChanged {
   readonly fault?: FaultInfo;
   readonly usage: Usage;
   readonly outcome: string;
+  readonly clipped?: boolean;
 }
 
 export interface RunDetail {
