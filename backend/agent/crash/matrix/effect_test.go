@@ -149,7 +149,6 @@ func (s *stage) stand(env []string, at **view, then func(core.RunID, int, func()
 	s.t.Helper()
 	w := s.open(env...)
 	*at = w
-	old := w.ready(0)
 	run := w.submit("c1", create("new.md", newText))
 	a := w.asked(run)
 	if got := w.allow(a)(); got.Code != "" {
@@ -159,7 +158,6 @@ func (s *stage) stand(env []string, at **view, then func(core.RunID, int, func()
 	if state := ask[core.RunDetail](w, "Agent.RunDetail", string(run)); state.Calls[0].State != core.CallRunning {
 		s.t.Errorf("while its process stands the call is told as %s", told(state))
 	}
-	_ = old
 	then(run, pid, release)
 	d := w.ended(run)
 	if more != nil {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"reflect"
@@ -176,6 +175,3 @@ func (noRing) Set(context.Context, string, []byte) (string, error) { return "", 
 func (noRing) Get(context.Context, string) ([]byte, error)         { return nil, errNoRing }
 func (noRing) Remove(context.Context, string) error                { return errNoRing }
 func (noRing) Close()                                              {}
-
-// drained reads r to its end.
-func drained(r io.Reader) { _, _ = io.Copy(io.Discard, r) }
