@@ -133,6 +133,7 @@ func (p *program) callTools(n int) (time.Duration, error) {
 					return false, fmt.Errorf("%d calls succeeded of %d, run %s", succeeded, calls, e.Payload)
 				}
 				return true, nil
+			default:
 			}
 		}
 		return false, nil
