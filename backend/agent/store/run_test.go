@@ -317,7 +317,7 @@ func TestEnd_CommitsMessageProposalAndEndTogether(t *testing.T) {
 	m := assistantMessage("Shorter.")
 	before := s.LastSeq()
 	got, err := s.End(ctx, run.ID, core.RunEnd{
-		State: core.RunSucceeded, Reason: "end_turn", Outcome: "proposal",
+		State: core.RunSucceeded, Reason: "end_turn", Outcome: "proposal", Clipped: true,
 		Usage:   core.Usage{Kind: core.UsageExact, Input: 10, Output: 3},
 		Message: &m, MessageStatus: "complete", Proposal: proposal(2),
 	})
@@ -335,7 +335,7 @@ func TestEnd_CommitsMessageProposalAndEndTogether(t *testing.T) {
 	if len(events) != len(want) {
 		t.Fatalf("%d events, want %d", len(events), len(want))
 	}
-	if c := payload[core.RunChanged](t, events[2]); c.Outcome != "proposal" || c.Usage.Output != 3 {
+	if c := payload[core.RunChanged](t, events[2]); c.Outcome != "proposal" || !c.Clipped || c.Usage.Output != 3 {
 		t.Errorf("run.succeeded says %+v", c)
 	}
 	p := payload[core.Proposal](t, events[1])

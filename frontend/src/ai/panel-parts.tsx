@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { appendVisibly } from "../editor";
 import { t } from "../i18n";
 import type { CardActions } from "./cards";
-import { inputLines } from "./panel-words";
+import { helpWords, inputLines } from "./panel-words";
 import type { CallItem } from "./timeline";
 
 /** What a call was given and what came of it. */
@@ -18,6 +18,7 @@ export function CallDetail({
 }) {
   const call = useWholeCall(item, item.whole, actions);
   const input = inputLines(call.input);
+  const help = helpWords(call.reason);
   return (
     <div class="detail" id={id}>
       <div class="meta">{t("panel.input")}</div>
@@ -28,6 +29,7 @@ export function CallDetail({
           <Peek text={call.result} />
         </>
       )}
+      {help !== "" && <div class="meta">{help}</div>}
       {call.truncated && (
         <div class="line meta">
           <span class="grow">{t("panel.result.cut")}</span>

@@ -104,6 +104,7 @@ export function objectOf(call: ToolCall): string {
 
 const reasons: Readonly<Record<string, MessageKey>> = {
   permission_denied: "panel.reason.denied",
+  expired: "panel.reason.expired",
   policy_denied: "panel.reason.notAllowed",
   invalid_input: "panel.reason.input",
   interrupted_read: "panel.reason.interrupted",
@@ -127,6 +128,37 @@ export function reasonWords(reason: string): string {
   return t(reasons[reason] ?? "panel.reason.failed");
 }
 
+const helps: Readonly<Record<string, MessageKey>> = {
+  permission_denied: "panel.help.denied",
+  policy_denied: "panel.help.notAllowed",
+  expired: "panel.help.expired",
+  interrupted_read: "panel.help.interrupted",
+  no_answer: "panel.help.noAnswer",
+  no_effect: "panel.help.noEffect",
+  timeout: "panel.help.timeout",
+};
+
+/** What happened to a call and what can be done now; "" where its result says it. */
+export function helpWords(reason: string): string {
+  const key = helps[reason];
+  return key === undefined ? "" : t(key);
+}
+
+const ends: Readonly<Record<string, readonly [title: MessageKey, text: MessageKey]>> = {
+  budget_time: ["panel.end.time.title", "panel.end.limit.text"],
+  budget_steps: ["panel.end.steps.title", "panel.end.limit.text"],
+  budget_tokens: ["panel.end.tokens.title", "panel.end.limit.text"],
+  budget_tool_output: ["panel.end.output.title", "panel.end.limit.text"],
+  budget_quotes: ["panel.end.quotes.title", "panel.end.quotes.text"],
+  unknown_outcome: ["panel.end.unknown.title", "panel.end.unknown.text"],
+};
+
+/** Why a run ended before it was done, and what can be done now; null where its fault says it. */
+export function endReason(reason: string): { readonly title: string; readonly text: string } | null {
+  const words = ends[reason];
+  return words === undefined ? null : { title: t(words[0]), text: t(words[1]) };
+}
+
 /** What stands at the end of a call's row: how much, or why not. */
 export function callNote(item: CallItem, look: CallLook): string {
   const { facts, reason, name } = item.call;
@@ -146,7 +178,7 @@ export function callNote(item: CallItem, look: CallLook): string {
     case "denied":
       return reasonWords(reason);
     case "stopped":
-      return t("panel.reason.stopped");
+      return t(reason === "expired" ? "panel.reason.expired" : "panel.reason.stopped");
     case "unknown":
       return t(
         item.verdict?.verdict === "applied"

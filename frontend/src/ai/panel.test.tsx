@@ -292,3 +292,28 @@ describe("an answer", () => {
     expect(asks).toEqual(["one to https://a.example/x"]);
   });
 });
+
+describe("an end", () => {
+  const of = async (type: "run.failed" | "run.succeeded", change: object) =>
+    (await panel(carry(emptyTimeline("s"), [...begun, committed(4, type, { ...started, ...change })]))).root;
+
+  // covers: R8
+  it("says which limit was reached, and goes on from there", async () => {
+    const root = await of("run.failed", {
+      state: "failed",
+      reason: "budget_steps",
+      fault: { code: "cut_off", detail: "25 steps", retryAfterMs: 0 },
+    });
+    expect(root.textContent).toContain("The run used up its steps.");
+    expect(root.textContent).not.toContain("The answer broke off.");
+    await click(button(root, "Continue"));
+    expect(asks).toEqual(["continue r1"]);
+  });
+
+  // covers: R9
+  it("says that the server cut what it was sent", async () => {
+    const root = await of("run.succeeded", { state: "succeeded", clipped: true });
+    expect(root.textContent).toContain("The server cut the text it was sent.");
+    expect(root.querySelectorAll(".note")).toHaveLength(1);
+  });
+});

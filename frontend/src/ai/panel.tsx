@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { BackendError, FaultInfo, ModelRef } from "../backend";
 import { isFaultCode } from "../backend";
 import { formatTime, language, t } from "../i18n";
-import type { FaultAction } from "../ui/fault";
+import { type FaultAction, faultActionLabel } from "../ui/fault";
 import { FaultNotice } from "../ui/fault-notice";
 import { Icon } from "../ui/icon";
 import type { MenuItem } from "../ui/menu";
@@ -13,7 +13,7 @@ import { Composer, type ComposerOff, ContextMeter, isOver, Queue } from "./compo
 import type { Conversation, Conversations } from "./conversations";
 import { AnswerText } from "./markdown-lite";
 import { Skeleton, useSeconds } from "./panel-parts";
-import { callsWrote, endWords } from "./panel-words";
+import { callsWrote, endReason, endWords } from "./panel-words";
 import { Answered, Asked, Card, type Row, type RowActions, Rule, rowsOf, Tools } from "./rows";
 import { activeRun, callsOf, type EndItem, type RunView, type Timeline } from "./timeline";
 
@@ -366,7 +366,19 @@ function Live(props: LogProps & { readonly active: RunView }) {
 }
 
 /** How a run ended, and what can be done now. */
+/** How a run ended, and that its answer is about a part of what was sent. */
 function Ending(props: LogProps & { readonly item: EndItem }) {
+  const { item } = props;
+  const plain = item.state === "succeeded" && item.fault === null && item.outcome === "";
+  return (
+    <>
+      {item.clipped && <Notice kind="warn" title={t("panel.clipped.title")} text={t("panel.clipped.text")} />}
+      {!(item.clipped && plain) && <EndNotice {...props} />}
+    </>
+  );
+}
+
+function EndNotice(props: LogProps & { readonly item: EndItem }) {
   const { item, timeline, conversations, active, conversation } = props;
   const view = timeline.runs.get(item.runId);
   const continued = useComputed(() =>
@@ -389,6 +401,28 @@ function Ending(props: LogProps & { readonly item: EndItem }) {
     </button>
   );
   language.value;
+  const why = endReason(item.reason);
+  if (why !== null) {
+    const { openSettings } = props.steps;
+    const limit = isLast && item.reason.startsWith("budget_") && item.reason !== "budget_quotes";
+    return (
+      <Notice
+        kind="warn"
+        title={why.title}
+        text={why.text}
+        actions={
+          <>
+            {button}
+            {limit && openSettings !== undefined && (
+              <button type="button" class="btn quiet sm" onClick={openSettings}>
+                {faultActionLabel("openSettings")}
+              </button>
+            )}
+          </>
+        }
+      />
+    );
+  }
   if (item.fault !== null || item.state === "failed" || item.state === "succeeded") {
     return (
       <FaultNotice

@@ -20,6 +20,9 @@ let rewrites: Rewrites;
 let proposals: Proposals;
 let agent: Agent;
 let receipts: number[];
+let told: string[];
+/** The server of the next run cuts what it is sent. */
+let cuts: boolean;
 let view: EditorView;
 let settings: Signal<SettingsState | null>;
 
@@ -62,8 +65,15 @@ beforeEach(async () => {
     ],
   });
   receipts = [];
+  told = [];
+  cuts = false;
   const events = createEvents({
-    listen: backend.listen,
+    listen: (handler) =>
+      backend.listen((raw) => {
+        const message = raw as { readonly type: string; readonly payload: object };
+        const cut = cuts && message.type === "run.succeeded";
+        handler(cut ? { ...message, payload: { ...message.payload, clipped: true } } : raw);
+      }),
     attach: async () => {
       await documents.attach();
       await agent.attach();
@@ -86,6 +96,7 @@ beforeEach(async () => {
     settings,
     language: () => "en",
     proposals,
+    onClipped: () => void told.push("cut"),
     draw: () => () => {},
   });
   await events.open();
@@ -185,6 +196,15 @@ test("the Runner's end is said in the box, and the text stays", async () => {
   await until(() => expect(agent.off.value).toBeNull());
   await rewrites.run(rewrite, { preset: "shorten", instruction: "" });
   await until(() => expect(reviewOf(view.state)).not.toBeNull());
+});
+
+// covers: R9
+test("a server that cut what it was sent is told of", async () => {
+  const rewrite = ask();
+  cuts = true;
+  await rewrites.run(rewrite, { preset: "shorten", instruction: "" });
+  await until(() => expect(reviewOf(view.state)).not.toBeNull());
+  expect(told).toEqual(["cut"]);
 });
 
 test("without a provider the box says so at once", async () => {

@@ -68,6 +68,8 @@ export interface RewritesConfig {
   readonly settings: ReadonlySignal<SettingsState | null>;
   readonly language: () => string;
   readonly proposals: Proposals;
+  /** Told when a server cut what it was sent, without a word. */
+  readonly onClipped?: () => void;
   /** Draws the box; the result takes it off. */
   readonly draw: (rewrite: Rewrite) => () => void;
   readonly newId?: () => string;
@@ -167,6 +169,9 @@ export function createRewrites(config: RewritesConfig): Rewrites {
   }
 
   async function finish(rewrite: OwnRewrite, runId: string, change: RunChanged): Promise<void> {
+    if (change.clipped === true) {
+      config.onClipped?.();
+    }
     let made = [...agent.view.peek().proposals.values()].find((p) => p.runId === runId);
     if (made === undefined) {
       end(rewrite, endOf(change));

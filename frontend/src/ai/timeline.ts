@@ -89,6 +89,8 @@ export interface EndItem extends Item {
   readonly fault: FaultInfo | null;
   /** The run had begun. */
   readonly begun: boolean;
+  /** A server cut what it was sent, without a word. */
+  readonly clipped?: true;
 }
 
 /** A run goes on where another ended. */
@@ -532,7 +534,7 @@ function end(draft: Draft, view: RunView, message: Ended): void {
   draft.streams.delete(runId);
   const state = endState(message.type);
   const said = state !== "succeeded" || payload.outcome === "cut_off" || payload.outcome === "refused";
-  if (said || payload.fault !== undefined) {
+  if (said || payload.fault !== undefined || payload.clipped === true) {
     draft.items.push({
       type: "end",
       key: `${runId} end`,
@@ -543,6 +545,7 @@ function end(draft: Draft, view: RunView, message: Ended): void {
       outcome: payload.outcome,
       fault: payload.fault ?? null,
       begun,
+      ...(payload.clipped === true && { clipped: true }),
     });
   }
 }

@@ -115,6 +115,7 @@ export function createAssistant(config: AssistantConfig): Assistant {
     settings: settings.state,
     language: () => language.peek(),
     proposals,
+    onClipped: () => toasts.show({ text: t("panel.clipped.rewrite") }),
     draw: (rewrite) => draw(rewrite),
   });
   agent.onMessage((message) => {

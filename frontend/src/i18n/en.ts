@@ -498,6 +498,32 @@ export const en = {
   "panel.bytes": "{n, plural, one {1 byte} other {# bytes}}",
   "panel.look.done": "done",
   "panel.look.running": "running",
+  "panel.end.time.title": "The run used up its time.",
+  "panel.end.steps.title": "The run used up its steps.",
+  "panel.end.tokens.title": "The run used up its tokens.",
+  "panel.end.output.title": "The run read as much as one run may.",
+  "panel.end.limit.text":
+    "What it did so far is kept. Continue goes on from there; the limits of a run are in the settings.",
+  "panel.end.quotes.title": "The AI did not find the passage it wanted to change.",
+  "panel.end.quotes.text":
+    "It quoted words that are not in the document, several times. Select the passage, or say where it is, and ask again.",
+  "panel.end.unknown.title": "It is not known what became of a step, so the run stopped.",
+  "panel.end.unknown.text": "Look whether it happened and say what you found. Then continue.",
+  "panel.clipped.title": "The server cut the text it was sent.",
+  "panel.clipped.text":
+    "The answer is about a part of it only. Ask about less, or let the server give the model a larger context.",
+  "panel.clipped.rewrite": "The server cut the text it was sent. Read what it proposes with care.",
+  "panel.help.denied": "You did not allow it, so it was not done. Say what should happen instead.",
+  "panel.help.notAllowed":
+    "The settings do not allow it, so it was not done. It can be allowed in the settings, under Permissions and limits.",
+  "panel.help.expired":
+    "The question was not answered in time, so it was not done. Ask again to be asked again.",
+  "panel.help.interrupted": "The reading broke off and changed nothing. Ask again to have it read.",
+  "panel.help.noAnswer": "No answer came, so it is not known whether it happened. Look before you ask again.",
+  "panel.help.noEffect": "It broke off before anything was done. Ask again to have it done.",
+  "panel.help.timeout":
+    "It took longer than a tool may and was stopped. Ask for less, or raise the limit in the settings.",
+  "panel.reason.expired": "not answered in time",
   "panel.reason.denied": "denied",
   "panel.reason.notAllowed": "not allowed",
   "panel.reason.input": "wrong input",
