@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,8 +29,9 @@ type branch struct {
 }
 
 // listTree lists a folder level by level, so that where not all fits what is
-// near the top is there. It follows no link.
-func listTree(ctx context.Context, permit workspace.Folder) (*listed, error) {
+// near the top is there. It follows no link, and leaves out the folders, by
+// their paths from the top, that aside holds; nil for none.
+func listTree(ctx context.Context, permit workspace.Folder, aside func(rel string) bool) (*listed, error) {
 	root, err := permit.Walk()
 	if err != nil {
 		return nil, err
@@ -37,9 +39,10 @@ func listTree(ctx context.Context, permit workspace.Folder) (*listed, error) {
 	t := &listed{root: &branch{}}
 	type level struct {
 		*workspace.Level
-		at *branch
+		at  *branch
+		rel string
 	}
-	now := []level{{root, t.root}}
+	now := []level{{root, t.root, ""}}
 	closeAll := func(levels []level) {
 		for _, l := range levels {
 			l.Close()
@@ -66,6 +69,7 @@ func listTree(ctx context.Context, permit workspace.Folder) (*listed, error) {
 				switch {
 				case item.Ignored, !utf8.ValidString(item.Name):
 					// No path could name the latter.
+				case item.Folder && aside != nil && aside(path.Join(l.rel, item.Name)):
 				case t.files+t.folders >= listLimit:
 					t.left++
 				case !item.Folder:
@@ -84,7 +88,7 @@ func listTree(ctx context.Context, permit workspace.Folder) (*listed, error) {
 						t.unread++
 						continue
 					}
-					next = append(next, level{sub, b})
+					next = append(next, level{sub, b, path.Join(l.rel, item.Name)})
 				}
 			}
 			l.Close()

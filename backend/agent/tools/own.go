@@ -24,3 +24,12 @@ func (o own) refuses(p, what string) error {
 	}
 	return refuse(fault.OutsideWorkspace, "%s is set aside: it is this program's own and no part of the workspace.", shown(what))
 }
+
+// aside says of the folders in rel which are the program's own; nil where none
+// can be.
+func (f folder) aside(rel string) func(string) bool {
+	if !workspace.Holds(f.Path(rel), string(f.own)) {
+		return nil
+	}
+	return func(in string) bool { return f.own.holds(filepath.Join(f.Path(rel), filepath.FromSlash(in))) }
+}

@@ -48,6 +48,9 @@ func TestTools_KeepOutOfTheHome(t *testing.T) {
 	if strings.Contains(r.Text, "secret") || !strings.Contains(r.Text, "w/a.md") || !strings.Contains(r.Text, "sample/s.md") || r.Facts.Hits != 2 || r.Facts.Files != 2 {
 		t.Errorf("found:\n%s", r.Text)
 	}
+	if r := b.must(core.ToolListWorkspace, input{}); strings.Contains(r.Text, "credentials") || !strings.Contains(r.Text, "w/a.md") {
+		t.Errorf("listed:\n%s", r.Text)
+	}
 	b.must(core.ToolReadDocument, input{"path": "home/sample/s.md"})
 	// It itself, by any name.
 	for _, folder := range []string{home, filepath.Join(b.root, "link")} {

@@ -201,7 +201,7 @@ func (e *Executor) listWorkspace(ctx context.Context, c *call) (core.ToolResult,
 	if err != nil {
 		return core.ToolResult{}, ofFolder(rel, err)
 	}
-	t, err := listTree(ctx, permit)
+	t, err := listTree(ctx, permit, ws.aside(rel))
 	if err != nil {
 		return core.ToolResult{}, ofFolder(rel, err)
 	}
