@@ -439,7 +439,7 @@ func TestDrafts_LeavesOutWhatWasSaved(t *testing.T) {
 	if b.kept() != "b\n" {
 		t.Error("removed although the file changed just now")
 	}
-	for id := range b.Set.left {
+	for id := range b.left {
 		b.letGo(id, sight{at: time.Now(), stat: workspace.Stat{ModTimeNs: long.UnixNano()}})
 	}
 	if b.kept() != "" {

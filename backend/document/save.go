@@ -247,7 +247,7 @@ func (s *Set) saved(ctx context.Context, d *doc, st state, path string, done wor
 	d.restoredAtMs = 0
 	d.disk, d.diskHash, d.compared = DiskSame, "", nil
 	d.touch()
-	info := d.state.info(d.id)
+	info := d.info(d.id)
 	s.mu.Unlock()
 	// The draft goes in its own time: until then it says what the file says,
 	// and is dropped by the next start.

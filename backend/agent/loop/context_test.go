@@ -18,11 +18,9 @@ import (
 
 // made makes random histories.
 type made struct {
-	r   *rand.Rand
-	ord int
-	calls,
-	ids int
-	h core.History
+	r        *rand.Rand
+	ord, ids int
+	h        core.History
 }
 
 func (m *made) text(most int) string {
