@@ -82,7 +82,9 @@ type Set struct {
 
 	// mu guards what follows and the state of each document. No file is
 	// touched while it is held.
-	mu      sync.Mutex
+	mu sync.Mutex
+	// closed says that Close has begun.
+	closed  bool
 	page    int64
 	docs    []*doc
 	current string
@@ -214,6 +216,9 @@ func New(cfg Config) (*Set, error) {
 // background. It waits until ctx ends; the error says what was not kept.
 func (s *Set) Close(ctx context.Context) error {
 	err := s.FlushDrafts(ctx)
+	s.mu.Lock()
+	s.closed = true // nothing more begins that would have to be waited for
+	s.mu.Unlock()
 	s.cancel()
 	var all sync.WaitGroup
 	ended := make(chan struct{})
@@ -345,6 +350,10 @@ func (s *Set) add(id string, st state, draft string) *doc {
 	d.keeper = newKeeper(s, d, draft)
 	s.docs = append(s.docs, d)
 	s.current = id
+	if s.closed {
+		close(d.keeper.closed)
+		return d
+	}
 	s.keepers.Go(func() { d.keeper.run(s.ctx) })
 	return d
 }

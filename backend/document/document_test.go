@@ -455,3 +455,29 @@ func TestSet_ManyAtOnce(t *testing.T) {
 		t.Errorf("%d documents", n)
 	}
 }
+
+// The end of the program can meet a start that still opens what was open last.
+//
+// covers: F11
+func TestSet_OpenDuringClose(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var opening sync.WaitGroup
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		b.file(name, "text\n")
+		opening.Go(func() {
+			info, err := b.Open(t.Context(), b.path(name))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := b.CloseDocument(t.Context(), b.page, info.ID, KeepUnsaved); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	opening.Wait()
+}

@@ -174,6 +174,12 @@ func (s *Set) write(ctx context.Context, d *doc, st state, data []byte, path str
 // program can have opened it before, and what it writes into it afterwards has
 // no name. That goes to the history.
 func (s *Set) watchReplaced(path string, old *workspace.Replaced) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		old.Close()
+		return
+	}
 	s.watching.Go(func() {
 		defer old.Close()
 		select {
