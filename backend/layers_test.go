@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"search":              {"workspace", "text", "fault"},
 	"reviewed":            {"document", "search", "workspace", "markdown", "text", "fault"},
 	"agent/core":          {"text", "fault"},
-	"agent/wire":          {"agent/core"},
+	"agent/wire":          {"agent/core", "fault"},
 	"agent/feed":          {"agent/core"},
 	"agent/crash":         {},
 	"agent/resolve":       {"agent/core", "text", "fault"},

@@ -230,21 +230,3 @@ func answer[P, R any](method string, params json.RawMessage, f func(P) (R, error
 	}
 	return f(p)
 }
-
-// errorCode is the JSON-RPC number of a fault.
-func errorCode(c fault.Code) int {
-	switch c {
-	case fault.CommandConflict:
-		return wire.ErrCommandConflict
-	case fault.NotFound:
-		return wire.ErrNotFound
-	case fault.StaleApproval:
-		return wire.ErrStaleApproval
-	case fault.Busy:
-		return wire.ErrBusy
-	case fault.StoreFailed:
-		return wire.ErrStoreFailed
-	default:
-		return wire.ErrFault
-	}
-}

@@ -86,7 +86,7 @@ func (s *server) talk(c net.Conn) {
 	both := &once{Conn: c}
 	k.conn = rpc.New(rpc.Config{
 		Read: both, Write: both, Logger: s.log, Handler: rpc.Handler{Request: k.request},
-		MaxLine: wire.MaxLine, MaxCalls: 1, MaxRequests: maxRequests, ErrorCode: errorCode,
+		MaxLine: wire.MaxLine, MaxCalls: 1, MaxRequests: maxRequests, ErrorCode: wire.ErrorCode,
 	})
 	close(k.known)
 	late := time.NewTimer(greetTime)

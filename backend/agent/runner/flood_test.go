@@ -24,7 +24,7 @@ func flooded(t *testing.T, h *hub) (in io.Writer, out *bufio.Reader) {
 	r2, w2 := pipe(t)
 	var server *rpc.Conn
 	serving := make(chan struct{})
-	server = rpc.New(rpc.Config{Read: r1, Write: w2, Logger: quiet(), ErrorCode: errorCode, Handler: rpc.Handler{
+	server = rpc.New(rpc.Config{Read: r1, Write: w2, Logger: quiet(), ErrorCode: wire.ErrorCode, Handler: rpc.Handler{
 		Request: func(ctx context.Context, m string, raw json.RawMessage) (any, error) {
 			<-serving
 			if m == wire.MethodRunCancel {

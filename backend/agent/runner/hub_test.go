@@ -93,7 +93,7 @@ func connect(t *testing.T, h *hub) *client {
 	c := &client{changed: make(chan struct{}), text: map[core.RunID]string{}}
 	var server *rpc.Conn
 	serving := make(chan struct{})
-	server = rpc.New(rpc.Config{Read: r1, Write: w2, Logger: quiet(), ErrorCode: errorCode, Handler: rpc.Handler{
+	server = rpc.New(rpc.Config{Read: r1, Write: w2, Logger: quiet(), ErrorCode: wire.ErrorCode, Handler: rpc.Handler{
 		Request: func(ctx context.Context, m string, raw json.RawMessage) (any, error) {
 			<-serving
 			return method(m, wrongSubscribe, func(ctx context.Context, p wire.SubscribeParams) (wire.SubscribeResult, error) {

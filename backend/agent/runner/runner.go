@@ -105,7 +105,7 @@ func Run(ctx context.Context, cfg Config) error {
 	r.life, r.die = context.WithCancel(context.Background())
 	defer r.die()
 	r.conn = rpc.New(rpc.Config{
-		Read: cfg.Stdin, Write: cfg.Stdout, Logger: cfg.Logger, ErrorCode: errorCode,
+		Read: cfg.Stdin, Write: cfg.Stdout, Logger: cfg.Logger, ErrorCode: wire.ErrorCode,
 		Handler: rpc.Handler{Request: r.serve},
 	})
 	// While another Runner still holds the database we wait for it, and answer
@@ -303,24 +303,6 @@ func (r *Runner) ready(method string) error {
 }
 
 func newID() string { return rand.Text() }
-
-// errorCode is the JSON-RPC number of a fault.
-func errorCode(c fault.Code) int {
-	switch c {
-	case fault.CommandConflict:
-		return wire.ErrCommandConflict
-	case fault.NotFound:
-		return wire.ErrNotFound
-	case fault.StaleApproval:
-		return wire.ErrStaleApproval
-	case fault.Busy:
-		return wire.ErrBusy
-	case fault.StoreFailed:
-		return wire.ErrStoreFailed
-	default:
-		return wire.ErrFault
-	}
-}
 
 // closedRun is the end of a run that did not stop before the deadline.
 func closedRun() core.RunEnd {

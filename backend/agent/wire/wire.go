@@ -1,5 +1,5 @@
 // Package wire is the contract between host and Runner: method names,
-// parameters, results and the protocol version. It holds types only.
+// parameters, results and the protocol version. It holds types, and the numbers of faults.
 //
 // The transport is JSON-RPC 2.0 over the Runner's stdio, one JSON value a line
 // (LF), at most [MaxLine] bytes a line.
