@@ -2,7 +2,6 @@ package api
 
 import (
 	"galley/backend/agent/core"
-	"galley/backend/settings"
 	"galley/backend/text"
 )
 
@@ -143,57 +142,6 @@ type Listing struct {
 	Entries []Entry `json:"entries"`
 	// More counts entries that were left out past the limit of 5,000.
 	More int `json:"more"`
-}
-
-// KeyState says whether a provider has a key and where.
-type KeyState struct {
-	// Place is none, keyring, memory or file.
-	Place string `json:"place"`
-	// Keyring is the name of the keyring ("Secret Service"); may be empty.
-	Keyring    string `json:"keyring"`
-	StoredAtMs int64  `json:"storedAtMs"`
-	// Path is the plain-text file a consent would write to.
-	Path string `json:"path"`
-}
-
-// ProviderState is a configured endpoint as the page sees it.
-type ProviderState struct {
-	settings.Provider
-	// NeedsKey is false for mock and for local servers.
-	NeedsKey bool     `json:"needsKey"`
-	Key      KeyState `json:"key"`
-	// URL is the final address a chat request goes to; empty for mock.
-	URL string `json:"url"`
-	// Problem is a fault code that makes the address unusable, or "".
-	Problem string `json:"problem"`
-}
-
-// SettingsState is everything the settings tab shows.
-type SettingsState struct {
-	Settings  settings.Settings `json:"settings"`
-	Providers []ProviderState   `json:"providers"`
-	// Problems are keys of settings.json that were not understood.
-	Problems []string `json:"problems"`
-	// File is the path of settings.json.
-	File string `json:"file"`
-	// KeptAside is the path of a broken settings file that was set aside.
-	KeptAside string `json:"keptAside"`
-	Version   string `json:"version"`
-	OS        string `json:"os"`
-}
-
-// SetKeyRequest stores a key. The page never gets one back.
-type SetKeyRequest struct {
-	ProviderID string `json:"providerId"`
-	Key        string `json:"key"`
-	// Place is keyring, memory or file. Only keyring needs no consent.
-	Place string `json:"place"`
-}
-
-// TestResult is what a connection test found.
-type TestResult struct {
-	URL    string   `json:"url"`
-	Models []string `json:"models"`
 }
 
 // RewriteRequest asks for a rewrite of a selection of a document.

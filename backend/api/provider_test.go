@@ -14,7 +14,7 @@ import (
 )
 
 // endpoint is a provider on this machine that speaks the chat dialect.
-type endpoint struct {
+type served struct {
 	*httptest.Server
 	// arrived gets each chat request.
 	arrived chan chatRequest
@@ -24,7 +24,7 @@ type endpoint struct {
 	// mu guards what follows.
 	mu sync.Mutex
 	// reply answers chat requests.
-	reply func(e *endpoint, w http.ResponseWriter, r *http.Request)
+	reply func(e *served, w http.ResponseWriter, r *http.Request)
 	keys  []string
 }
 
@@ -40,9 +40,9 @@ type chatRequest struct {
 // prompt is the text of the last message.
 func (r chatRequest) prompt() string { return r.Messages[len(r.Messages)-1].Content }
 
-func newEndpoint(t *testing.T, reply func(*endpoint, http.ResponseWriter, *http.Request)) *endpoint {
+func newEndpoint(t *testing.T, reply func(*served, http.ResponseWriter, *http.Request)) *served {
 	t.Helper()
-	e := &endpoint{arrived: make(chan chatRequest, 16), release: make(chan struct{}), reply: reply}
+	e := &served{arrived: make(chan chatRequest, 16), release: make(chan struct{}), reply: reply}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) {
 		e.saw(r)
@@ -68,51 +68,51 @@ func newEndpoint(t *testing.T, reply func(*endpoint, http.ResponseWriter, *http.
 	return e
 }
 
-func (e *endpoint) saw(r *http.Request) {
+func (e *served) saw(r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.keys = append(e.keys, r.Header.Get("Authorization"))
 }
 
 // seen returns the keys of the requests so far.
-func (e *endpoint) seen() []string {
+func (e *served) seen() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]string{}, e.keys...)
 }
 
 // answers makes the endpoint answer otherwise from now on.
-func (e *endpoint) answers(reply func(*endpoint, http.ResponseWriter, *http.Request)) {
+func (e *served) answers(reply func(*served, http.ResponseWriter, *http.Request)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.reply = reply
 }
 
 // provider is the endpoint as a person configures it.
-func (e *endpoint) provider() settings.Provider {
+func (e *served) provider() settings.Provider {
 	return settings.Provider{
 		Name: "Local", Kind: settings.KindOpenAIChat, Profile: "compatible", BaseURL: e.URL + "/v1", Model: "small",
 	}
 }
 
 // configured saves the endpoint as a provider of a window and returns its id.
-func (e *endpoint) configured(w *window) string {
+func (e *served) configured(w *window) string {
 	w.t.Helper()
 	list := ask[SettingsState](w, "Settings.SaveProvider", e.provider()).Providers
 	return list[len(list)-1].ID
 }
 
 // says streams a whole answer.
-func says(s string) func(*endpoint, http.ResponseWriter, *http.Request) {
-	return func(_ *endpoint, w http.ResponseWriter, _ *http.Request) {
+func says(s string) func(*served, http.ResponseWriter, *http.Request) {
+	return func(_ *served, w http.ResponseWriter, _ *http.Request) {
 		chunk(w, s)
 		finish(w)
 	}
 }
 
 // holds streams the beginning of an answer and the rest when it is released.
-func holds(begin, rest string) func(*endpoint, http.ResponseWriter, *http.Request) {
-	return func(e *endpoint, w http.ResponseWriter, r *http.Request) {
+func holds(begin, rest string) func(*served, http.ResponseWriter, *http.Request) {
+	return func(e *served, w http.ResponseWriter, r *http.Request) {
 		chunk(w, begin)
 		select {
 		case <-e.release:
@@ -124,8 +124,8 @@ func holds(begin, rest string) func(*endpoint, http.ResponseWriter, *http.Reques
 }
 
 // fails answers with a status and a body.
-func fails(status int, body string) func(*endpoint, http.ResponseWriter, *http.Request) {
-	return func(_ *endpoint, w http.ResponseWriter, r *http.Request) {
+func fails(status int, body string) func(*served, http.ResponseWriter, *http.Request) {
+	return func(_ *served, w http.ResponseWriter, r *http.Request) {
 		// Some servers quote what they got.
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
 		w.Header().Set("Content-Type", "application/json")

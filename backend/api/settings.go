@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"runtime"
 
+	"galley/backend/agent/core"
 	"galley/backend/agent/host"
 	"galley/backend/agent/task"
 	"galley/backend/agent/wire"
 	"galley/backend/credential"
 	"galley/backend/fault"
 	"galley/backend/provider"
+	"galley/backend/provider/endpoint"
 	"galley/backend/settings"
 )
 
@@ -108,9 +110,12 @@ func (s *Settings) TestProvider(id string) (TestResult, error) {
 		r, err := s.host.TestProvider(s.ctx(), wire.ProviderTestParams{Provider: task.ProviderConfig(p), Model: p.Model})
 		models := r.Models
 		if models == nil {
-			models = []string{}
+			models = []core.ModelInfo{}
 		}
-		return TestResult{URL: r.URL, Models: models}, err
+		return TestResult{
+			URL: r.URL, Models: models, ModelsCode: string(r.ModelsCode),
+			Answer: r.Answer, FirstTokenMs: r.FirstTokenMs, TotalMs: r.TotalMs, Usage: r.Usage,
+		}, err
 	})
 }
 
@@ -159,7 +164,7 @@ func (s *Settings) providerState(ctx context.Context, p settings.Provider) Provi
 		return out
 	}
 	out.NeedsKey = task.NeedsKey(p)
-	url, err := provider.ChatURL(p.BaseURL)
+	url, err := endpoint.URL(p.Kind, p.BaseURL, p.Model)
 	if err != nil {
 		out.Problem = string(fault.CodeOf(err))
 	}

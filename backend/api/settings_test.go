@@ -69,7 +69,7 @@ func TestSettings_TestMock(t *testing.T) {
 	w := openWindow(t, newHome(t))
 	w.ready()
 	got := ask[TestResult](w, "Settings.TestProvider", settings.Mock().ID)
-	if got.URL != "" || len(got.Models) == 0 || got.Models[0] != settings.Mock().Model {
+	if got.URL != "" || len(got.Models) == 0 || got.Models[0].ID != settings.Mock().Model {
 		t.Errorf("got %+v", got)
 	}
 }

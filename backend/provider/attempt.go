@@ -67,6 +67,9 @@ func (c *Client) begin(ctx context.Context, op, method, url string, body []byte,
 		req.Header.Set("Accept", "text/event-stream")
 		req.Header.Set("Content-Type", "application/json")
 	}
+	for name, values := range c.cfg.Header {
+		req.Header[name] = values
+	}
 	switch {
 	case key == "":
 	case c.cfg.Authorize != nil:

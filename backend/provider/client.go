@@ -19,17 +19,31 @@ import (
 type ClientConfig struct {
 	// BaseURL is the provider's address as the person typed it.
 	BaseURL string
+	// Dialect is what is spoken there.
+	Dialect Dialect
 	// ProxyURL is the proxy for this address as the host resolved it; empty
 	// for none. The environment is not looked at. A plain http address is on
-	// this machine and never goes through a proxy.
-	ProxyURL string
+	// this machine and never goes through a proxy. ProxyUser is the name that
+	// the proxy knows the person by, and ProxyPassword gives the password when
+	// a request is about to be made; empty and nil for none.
+	ProxyURL      string
+	ProxyUser     string
+	ProxyPassword func(ctx context.Context) (string, error)
+	// ExtraCA holds certificates, as PEM, that are trusted besides those of the
+	// system; nil for none.
+	ExtraCA []byte
+	// Recorder keeps the send log; nil when it is off.
+	Recorder Recorder
 	// Key gives the key when a request is about to be made; nil when there is
 	// none. No key and an empty one are the fault no_key, unless KeyOptional
 	// or the address is on loopback.
 	Key         func(ctx context.Context) (string, error)
 	KeyOptional bool
-	// Authorize puts a key on a request; nil means "Authorization: Bearer".
+	// Authorize puts a key on a request, and what else each request of a dialect
+	// carries; nil means "Authorization: Bearer". Without a key it is not asked.
 	Authorize func(h http.Header, key string)
+	// Header is set on each request besides.
+	Header http.Header
 	// Local says that the first token may take any time.
 	Local  bool
 	Timers Timers
@@ -54,9 +68,9 @@ type Client struct {
 }
 
 // NewClient returns a client, or the fault invalid_input when the address or
-// the proxy is none (see [ChatURL]).
+// the proxy is none (see [RequestURL]).
 func NewClient(cfg ClientConfig) (*Client, error) {
-	base, _, err := baseURL(cfg.BaseURL)
+	base, _, err := baseURL(cfg.Dialect, cfg.BaseURL)
 	if err != nil {
 		return nil, err
 	}

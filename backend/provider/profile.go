@@ -30,6 +30,12 @@ type Profile struct {
 	KeyOptional bool
 }
 
+// Profiles are the names that [ProfileOf] knows; "" is the vendor of the dialect
+// itself.
+func Profiles() []string {
+	return []string{"", "compatible", "openrouter", "deepseek", "azure", "ollama", "lmstudio", "llamacpp", "mistral", "xai"}
+}
+
 // ProfileOf returns the profile of that name. An unknown name is treated as
 // "compatible"; the empty name is OpenAI itself.
 func ProfileOf(name string) Profile {

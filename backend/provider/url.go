@@ -10,30 +10,49 @@ import (
 	"galley/backend/fault"
 )
 
-// ChatURL returns the address that a chat request to base goes to. Test and
-// chat both use it, and it is what the person is shown (C10).
+// RequestURL returns the address that a request for an answer of model goes to.
+// Test and chat both use it, and it is what the person is shown (C10). Only
+// Gemini's holds the model; without one a placeholder stands there.
 //
-// An address with a path is taken as it stands, without its last slash, and
-// "/chat/completions" is added unless it is there. An address without a path
-// gets the one its host is known to need (OpenAI, OpenRouter, Mistral, xAI,
-// Azure), and "/v1" on loopback, where every local server has it. Any other
-// bare host gets none, since nobody can know: https://api.deepseek.com is
+// An address with a path is taken as it stands, without its last slash, and what
+// the dialect needs ("/chat/completions", "/messages") is added unless it is
+// there. An address without a path gets the one its host is known to need
+// (OpenAI, Anthropic, Google, OpenRouter, Mistral, xAI, Azure), and "/v1" on
+// loopback, where every local server has it. Any other bare host gets none,
+// since nobody can know: https://api.deepseek.com is
 // https://api.deepseek.com/chat/completions. A query is kept, as Azure's
 // api-version. The fault is invalid_input: no URL, a user name or password in
 // it, or http to a host that is not this machine (K7).
-func ChatURL(base string) (string, error) {
-	u, root, err := baseURL(base)
+func RequestURL(d Dialect, base, model string) (string, error) {
+	u, root, err := baseURL(d, base)
 	if err != nil {
 		return "", err
 	}
-	u.Path = root + "/chat/completions"
+	switch d {
+	case Responses:
+		u.Path = root + "/responses"
+	case Messages:
+		u.Path = root + "/messages"
+	case Gemini:
+		model = strings.TrimPrefix(strings.TrimSpace(model), "models/")
+		if model == "" {
+			model = "MODEL"
+		}
+		u.Path = root + "/models/" + model + ":streamGenerateContent"
+		u.RawPath = root + "/models/" + url.PathEscape(model) + ":streamGenerateContent"
+		q := u.Query()
+		q.Set("alt", "sse")
+		u.RawQuery = q.Encode()
+	default:
+		u.Path = root + "/chat/completions"
+	}
 	return u.String(), nil
 }
 
 // ModelsURL returns the address that lists the models of base. It is built on
-// the same root as [ChatURL].
-func ModelsURL(base string) (string, error) {
-	u, root, err := baseURL(base)
+// the same root as [RequestURL].
+func ModelsURL(d Dialect, base string) (string, error) {
+	u, root, err := baseURL(d, base)
 	if err != nil {
 		return "", err
 	}
@@ -45,9 +64,23 @@ func ModelsURL(base string) (string, error) {
 	return u.String(), nil
 }
 
+// tails are what a person may have copied along with the root of an address.
+func tails(d Dialect) []string {
+	switch d {
+	case Responses:
+		return []string{"/responses", "/chat/completions", "/models"}
+	case Messages:
+		return []string{"/messages", "/models"}
+	case Gemini:
+		return []string{"/models"}
+	default:
+		return []string{"/chat/completions", "/models"}
+	}
+}
+
 // baseURL returns the URL of base with an empty path, and the path that the
 // resources of the dialect stand under, without a slash at its end.
-func baseURL(base string) (*url.URL, string, error) {
+func baseURL(d Dialect, base string) (*url.URL, string, error) {
 	bad := func(detail string) (*url.URL, string, error) {
 		return nil, "", &fault.Error{Code: fault.InvalidInput, Op: "address", Detail: detail}
 	}
@@ -65,22 +98,27 @@ func baseURL(base string) (*url.URL, string, error) {
 		return bad("https is required for " + u.Hostname())
 	}
 	root := strings.TrimSuffix(path.Clean("/"+u.Path), "/")
-	for _, tail := range []string{"/chat/completions", "/models"} {
+	if i := strings.Index(root, "/models/"); d == Gemini && i >= 0 && strings.Contains(root[i:], ":") {
+		root = root[:i] // a whole address, model and method too
+	}
+	for _, tail := range tails(d) {
 		root = strings.TrimSuffix(root, tail)
 	}
 	if strings.Trim(u.Path, "/") == "" {
-		root = knownRoot(strings.ToLower(u.Hostname()))
+		root = knownRoot(d, strings.ToLower(u.Hostname()))
 	}
 	u.Path, u.RawPath, u.Fragment, u.RawFragment = "", "", "", ""
 	return u, root, nil
 }
 
 // knownRoot is the path that a host needs when the person typed none.
-func knownRoot(host string) string {
+func knownRoot(d Dialect, host string) string {
 	switch {
+	case d == Gemini:
+		return "/v1beta"
 	case IsLoopback(host):
 		return "/v1"
-	case host == "api.openai.com", host == "api.mistral.ai", host == "api.x.ai":
+	case host == "api.openai.com", host == "api.mistral.ai", host == "api.x.ai", host == "api.anthropic.com":
 		return "/v1"
 	case host == "openrouter.ai":
 		return "/api/v1"

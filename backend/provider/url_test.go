@@ -7,11 +7,11 @@ import (
 	"galley/backend/fault"
 )
 
-// TestChatURL holds the one builder of addresses.
+// TestRequestURL holds the one builder of addresses.
 //
 // CASES: C10
 // covers: K7
-func TestChatURL(t *testing.T) {
+func TestRequestURL(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ base, chat, models string }{
 		{"https://h.test/v1", "https://h.test/v1/chat/completions", "https://h.test/v1/models"},
@@ -36,27 +36,27 @@ func TestChatURL(t *testing.T) {
 		{"https://h.test/v1#part", "https://h.test/v1/chat/completions", "https://h.test/v1/models"},
 	}
 	for _, tt := range tests {
-		chat, err := ChatURL(tt.base)
+		chat, err := RequestURL(Chat, tt.base, "")
 		if err != nil || chat != tt.chat {
-			t.Errorf("ChatURL(%q) = %q, %v, want %q", tt.base, chat, err, tt.chat)
+			t.Errorf("RequestURL(%q) = %q, %v, want %q", tt.base, chat, err, tt.chat)
 		}
-		models, err := ModelsURL(tt.base)
+		models, err := ModelsURL(Chat, tt.base)
 		if err != nil || models != tt.models {
 			t.Errorf("ModelsURL(%q) = %q, %v, want %q", tt.base, models, err, tt.models)
 		}
 		// What was built is an address too, and stays as it is.
-		again, err := ChatURL(chat)
+		again, err := RequestURL(Chat, chat, "")
 		if err != nil || again != chat {
-			t.Errorf("ChatURL(%q) = %q, %v", chat, again, err)
+			t.Errorf("RequestURL(%q) = %q, %v", chat, again, err)
 		}
 	}
 	for _, bad := range []string{
 		"", "h.test/v1", "ftp://h.test", "https://", "http://h.test/v1", "http://192.168.1.9:11434",
 		"http://localhost.evil.test/v1", "https://user:" + plantedKey + "@h.test", "https://h.test/%zz" + plantedKey,
 	} {
-		_, err := ChatURL(bad)
+		_, err := RequestURL(Chat, bad, "")
 		if fault.CodeOf(err) != fault.InvalidInput {
-			t.Errorf("ChatURL(%q) gives %v", bad, err)
+			t.Errorf("RequestURL(%q) gives %v", bad, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "KEY") {
 			t.Errorf("the key is in the error: %v", err)

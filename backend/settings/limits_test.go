@@ -174,7 +174,7 @@ func TestProvider_ContextTokens(t *testing.T) {
 	p.ContextTokens = 128_000
 	p, err = s.SaveProvider(p)
 	must(t, err)
-	if got, _ := load(t, h).Provider(p.ID); got != p {
+	if got, _ := load(t, h).Provider(p.ID); got.ContextTokens != p.ContextTokens {
 		t.Errorf("read back %+v", got)
 	}
 	if settings.Mock().ContextTokens != 32_768 {

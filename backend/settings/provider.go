@@ -14,7 +14,7 @@ type Provider struct {
 	// ID is made by us: lower-case letters, digits and hyphens.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Kind is mock or openai_chat.
+	// Kind is mock, openai_chat, openai_responses, anthropic_messages or gemini.
 	Kind string `json:"kind"`
 	// Profile tunes a dialect; see wire.ProviderConfig.
 	Profile string `json:"profile"`
@@ -23,18 +23,57 @@ type Provider struct {
 	// ContextTokens is how many tokens the model takes, MinContextTokens to
 	// MaxContextTokens; 0 when that is not known.
 	ContextTokens int `json:"contextTokens"`
+	// MaxOutputTokens limits an answer, 0 to MaxContextTokens; 0 leaves it to
+	// the provider.
+	MaxOutputTokens int `json:"maxOutputTokens"`
+	// Temperature is a decimal from 0 to 2 ("0.7"); "" leaves it to the
+	// provider.
+	Temperature string `json:"temperature"`
+	// Effort is how much a model that reasons should: none, low, medium or high;
+	// "" leaves it to the provider.
+	Effort string `json:"effort"`
+	// Favourites are the models that are offered first; never nil, at most
+	// MaxFavourites.
+	Favourites []string `json:"favourites"`
+	// Prices are those that the person set, one for a model; never nil. Without
+	// one no cost is shown.
+	Prices []Price `json:"prices"`
+}
+
+// Price is what a model costs, in a currency of the person's choice, for a
+// million tokens each.
+type Price struct {
+	Model string `json:"model"`
+	// Currency is what stands before an amount ("$", "¥", "EUR").
+	Currency string  `json:"currency"`
+	Input    float64 `json:"input"`
+	Output   float64 `json:"output"`
+	// Cached is for input that the provider had read before.
+	Cached float64 `json:"cached"`
 }
 
 // The kinds of providers.
 const (
-	KindMock       = "mock"
-	KindOpenAIChat = "openai_chat"
+	KindMock            = "mock"
+	KindOpenAIChat      = "openai_chat"
+	KindOpenAIResponses = "openai_responses"
+	KindAnthropic       = "anthropic_messages"
+	KindGemini          = "gemini"
+)
+
+// The bounds of lists of a provider.
+const (
+	MaxFavourites = 50
+	MaxPrices     = 100
 )
 
 // Mock is the provider that works offline and needs no key. It always exists
 // and cannot be changed.
 func Mock() Provider {
-	return Provider{ID: "mock", Name: "Mock", Kind: KindMock, Model: "mock-1", ContextTokens: 32_768}
+	return Provider{
+		ID: "mock", Name: "Mock", Kind: KindMock, Model: "mock-1", ContextTokens: 32_768,
+		Favourites: []string{}, Prices: []Price{},
+	}
 }
 
 const maxProviderText = 200 // characters in a name or model
@@ -50,7 +89,7 @@ func (p Provider) check() string {
 		return "id"
 	case !printable(p.Name) || p.Name == "":
 		return "name"
-	case p.Kind != KindOpenAIChat:
+	case !slices.Contains([]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindGemini}, p.Kind):
 		return "kind" // there is one mock, and it is not stored
 	case !slices.Contains([]string{
 		"", "compatible", "openrouter", "deepseek", "azure", "ollama", "lmstudio", "llamacpp", "mistral", "xai",

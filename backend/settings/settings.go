@@ -17,7 +17,7 @@ import (
 )
 
 // Settings are the person's choices. The zero value of a field is never a
-// valid choice, but for Provider and ShowHidden; Default gives every default.
+// valid choice, but for Provider, ShowHidden and SendLog; Default gives every default.
 type Settings struct {
 	// Theme is system, light, dark, sepia or contrast.
 	Theme string `json:"theme"`
@@ -38,7 +38,49 @@ type Settings struct {
 	// Permissions and Limits hold for runs that begin from now on.
 	Permissions Permissions `json:"permissions"`
 	Limits      Limits      `json:"limits"`
+	// Presets are the models that presets of a rewrite use in place of that of
+	// Provider; never nil.
+	Presets []PresetModel `json:"presets"`
+	Network Network       `json:"network"`
+	// SendLog keeps what leaves for providers, so that it can be looked at (K9).
+	SendLog bool `json:"sendLog"`
 }
+
+// PresetModel is the model that a preset of a rewrite uses.
+type PresetModel struct {
+	Preset   string `json:"preset"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+}
+
+// Network says how providers are reached (K7).
+type Network struct {
+	// Proxy is system, none or manual.
+	Proxy string `json:"proxy"`
+	// ProxyURL is the proxy of manual: http, https or socks5, without a user
+	// name or password.
+	ProxyURL string `json:"proxyUrl"`
+	// ProxyUser is the name that the proxy of manual knows the person by; ""
+	// for none. The password is kept where keys are, under ProxyRef.
+	ProxyUser string `json:"proxyUser"`
+	// Bypass are hosts that the proxy of manual is not asked for, as in NO_PROXY;
+	// never nil.
+	Bypass []string `json:"bypass"`
+	// CAFile is the path of certificates, as PEM, that are trusted besides those
+	// of the system; "" for none.
+	CAFile string `json:"caFile"`
+}
+
+// The values of Network.Proxy.
+const (
+	ProxySystem = "system"
+	ProxyNone   = "none"
+	ProxyManual = "manual"
+)
+
+// ProxyRef names the proxy's password among the keys. No provider may have it as
+// its id.
+const ProxyRef = "network-proxy"
 
 // Default returns every default.
 func Default() Settings {
@@ -47,6 +89,9 @@ func Default() Settings {
 		Ignored:     workspace.DefaultIgnored(),
 		Permissions: Permissions{WorkspaceRead: Allow, NotesWrite: Confirm},
 		Limits:      Limits{Minutes: 10, Steps: 25, Tokens: 200_000},
+		Presets:     []PresetModel{},
+		Network:     Network{Proxy: ProxySystem, Bypass: []string{}},
+		SendLog:     true,
 	}
 }
 
@@ -93,6 +138,8 @@ func noName(s string) bool {
 // clone returns a copy that shares nothing.
 func (s Settings) clone() Settings {
 	s.Ignored = slices.Clone(s.Ignored)
+	s.Presets = slices.Clone(s.Presets)
+	s.Network.Bypass = slices.Clone(s.Network.Bypass)
 	return s
 }
 

@@ -62,7 +62,7 @@ func TestLoad_NothingThere(t *testing.T) {
 	if got := s.Get(); !reflect.DeepEqual(got, settings.Default()) {
 		t.Errorf("got %+v", got)
 	}
-	if got := s.Providers(); len(got) != 1 || got[0] != (settings.Provider{ID: "mock", Name: "Mock", Kind: "mock", Model: "mock-1", ContextTokens: 32_768}) {
+	if got := s.Providers(); len(got) != 1 || !reflect.DeepEqual(got[0], settings.Mock()) || got[0].Model != "mock-1" || got[0].ContextTokens != 32_768 {
 		t.Errorf("providers: %+v", got)
 	}
 	if got := s.Problems(); got == nil || len(got) != 0 {
@@ -135,7 +135,7 @@ func TestStore_WritesWhatAPersonCanRead(t *testing.T) {
 	if !reflect.DeepEqual(again.Get(), next) {
 		t.Errorf("read back: %+v", again.Get())
 	}
-	if got, ok := again.Provider("openai"); !ok || got != p {
+	if got, ok := again.Provider("openai"); !ok || !reflect.DeepEqual(got, p) {
 		t.Errorf("read back: %+v", got)
 	}
 }

@@ -79,6 +79,15 @@ type Request struct {
 	MaxOutputTokens int
 	// PromptTokensEstimate is what we think the prompt costs; 0: unknown.
 	PromptTokensEstimate int
+	// Temperature of the sampling; nil leaves it to the provider.
+	Temperature *float64
+	// Effort is how much the model should think, one of the Effort values; ""
+	// leaves it to the provider.
+	Effort string
+	// Refused are optional parameters, by their names on the wire, that this
+	// model is known to refuse: they are left out, and a limit that has another
+	// name takes that.
+	Refused []string
 }
 
 // Delta is a streamed piece of an answer. At least one field is set.

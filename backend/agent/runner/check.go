@@ -10,6 +10,8 @@ import (
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/wire"
+	"galley/backend/provider"
+	"galley/backend/provider/endpoint"
 	"galley/backend/text"
 )
 
@@ -18,6 +20,7 @@ const (
 	maxID          = 200
 	maxName        = 500
 	maxURL         = 4096
+	maxCA          = 1 << 20 // bytes of certificates as PEM
 	maxTag         = 35 // a BCP 47 tag
 	maxPath        = 16 << 10
 	maxInput       = 1 << 20
@@ -61,18 +64,13 @@ func isDigest(s string) bool {
 	return err == nil && len(b) == sha256.Size && strings.ToLower(s) == s
 }
 
-// profiles are the values of ProviderConfig.Profile.
-func profiles() []string {
-	return []string{"", "compatible", "openrouter", "deepseek", "azure", "ollama", "lmstudio", "llamacpp", "mistral", "xai"}
-}
-
 // Each function below names what is wrong, "" when nothing is.
 
 func wrongProvider(p wire.ProviderConfig) string {
 	switch {
-	case !knownKind(p.Kind):
+	case !endpoint.Known(p.Kind):
 		return "providerConfig.kind"
-	case !slices.Contains(profiles(), p.Profile):
+	case !slices.Contains(provider.Profiles(), p.Profile):
 		return "providerConfig.profile"
 	case !isLine(p.ID, maxName):
 		return "providerConfig.id"
@@ -84,6 +82,18 @@ func wrongProvider(p wire.ProviderConfig) string {
 		return "providerConfig.proxyUrl"
 	case !isLine(p.CredentialRef, maxName):
 		return "providerConfig.credentialRef"
+	case !isLine(p.ProxyUser, maxName):
+		return "providerConfig.proxyUser"
+	case !isLine(p.ProxyCredentialRef, maxName):
+		return "providerConfig.proxyCredentialRef"
+	case len(p.ExtraCA) > maxCA:
+		return "providerConfig.extraCa"
+	case p.Temperature != nil && (*p.Temperature < 0 || *p.Temperature > 2):
+		return "providerConfig.temperature"
+	case p.MaxOutputTokens < 0:
+		return "providerConfig.maxOutputTokens"
+	case !slices.Contains([]string{"", core.EffortNone, core.EffortLow, core.EffortMedium, core.EffortHigh}, p.Effort):
+		return "providerConfig.effort"
 	}
 	return ""
 }
@@ -97,12 +107,12 @@ func wrongModel(m core.ModelRef) string {
 
 // wrongTools: a run gets tools that there are, and those for development only
 // with the provider that is for that.
-func wrongTools(names []string, kind core.RunKind, provider string) string {
+func wrongTools(names []string, kind core.RunKind, providerKind string) string {
 	if kind == core.KindRewrite && len(names) > 0 {
 		return "allowedTools"
 	}
 	known := core.ConversationTools()
-	if provider == kindMock {
+	if providerKind == endpoint.KindMock {
 		known = append(known, core.DevelopmentTools()...)
 	}
 	for i, name := range names {

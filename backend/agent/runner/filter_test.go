@@ -9,6 +9,7 @@ import (
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/wire"
+	"galley/backend/provider/endpoint"
 	"galley/backend/text"
 )
 
@@ -21,7 +22,7 @@ func TestSubscribe_SomeSessionsOnly(t *testing.T) {
 	a := r.waits(mine.RunID)
 	other := r.submit(message("c2", "/tool x {}")) // waits behind the first
 	rewrite := r.submit(wire.SubmitParams{
-		CommandID: "c3", Kind: core.KindRewrite, ModelRef: core.ModelRef{Model: "mock-1"}, Provider: wire.ProviderConfig{Kind: kindMock},
+		CommandID: "c3", Kind: core.KindRewrite, ModelRef: core.ModelRef{Model: "mock-1"}, Provider: wire.ProviderConfig{Kind: endpoint.KindMock},
 		Snapshot: snapshotOf("The very good text is good.\n"), AllowedTools: []string{}, Rewrite: &wire.RewriteInput{Instruction: "improve"},
 	})
 	r.ends(rewrite.RunID)

@@ -3,53 +3,34 @@ package runner
 import (
 	"context"
 	"errors"
-	"slices"
+	"time"
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/wire"
 	"galley/backend/fault"
 	"galley/backend/provider"
-	"galley/backend/provider/openaichat"
-	"galley/backend/provider/scripted"
+	"galley/backend/provider/dialect"
+	"galley/backend/provider/endpoint"
 )
-
-// The kinds of provider configuration.
-const (
-	kindMock       = "mock"
-	kindOpenAIChat = "openai_chat"
-)
-
-func knownKind(kind string) bool { return slices.Contains([]string{kindMock, kindOpenAIChat}, kind) }
-
-// endpoint is a configured provider.
-type endpoint interface {
-	core.Model
-	// Models lists what the provider offers.
-	Models(ctx context.Context) ([]string, error)
-	// Test makes the smallest request to a model.
-	Test(ctx context.Context, model string) error
-}
 
 // endpoint binds a configuration, its address and its key. The key is asked
 // for when a request is about to be made.
-func (r *Runner) endpoint(p wire.ProviderConfig, b core.Budget) (endpoint, error) {
-	switch p.Kind {
-	case kindMock:
-		return scripted.New(scripted.Config{}), nil
-	case kindOpenAIChat:
-		cfg := openaichat.Config{
-			BaseURL: p.BaseURL, Profile: p.Profile, ProxyURL: p.ProxyURL, Timers: provider.TimersOf(b),
-		}
-		if p.CredentialRef != "" {
-			cfg.Key = func(ctx context.Context) (string, error) { return r.credential(ctx, p.CredentialRef) }
-		}
-		m, err := openaichat.New(cfg)
-		if err != nil {
-			return nil, err
-		}
-		return m, nil
+func (r *Runner) endpoint(p wire.ProviderConfig, b core.Budget) (endpoint.Endpoint, error) {
+	cfg := dialect.Config{
+		BaseURL: p.BaseURL, Profile: p.Profile,
+		ProxyURL: p.ProxyURL, ProxyUser: p.ProxyUser, ExtraCA: []byte(p.ExtraCA),
+		Timers: provider.TimersOf(b),
+		Key:    r.secret(p.CredentialRef), ProxyPassword: r.secret(p.ProxyCredentialRef),
 	}
-	return nil, &fault.Error{Code: fault.InvalidInput, Op: "provider", Detail: "kind"}
+	return endpoint.New(p.Kind, cfg)
+}
+
+// secret returns how a request asks for what ref names; nil for no ref.
+func (r *Runner) secret(ref string) func(context.Context) (string, error) {
+	if ref == "" {
+		return nil
+	}
+	return func(ctx context.Context) (string, error) { return r.credential(ctx, ref) }
 }
 
 // model is endpoint for a run.
@@ -70,6 +51,9 @@ func (r *Runner) credential(ctx context.Context, ref string) (string, error) {
 	return res.Secret, err
 }
 
+// maxTestAnswer limits what a test gives back, in characters.
+const maxTestAnswer = 200
+
 // testProvider makes a smallest request, where a model is named, and lists the
 // models. A provider that cannot list any is still a good one when the request
 // went well.
@@ -78,18 +62,32 @@ func (r *Runner) testProvider(ctx context.Context, p wire.ProviderTestParams) (w
 	if err != nil {
 		return wire.ProviderModelsResult{}, err
 	}
-	defer release(e)
+	defer e.Close()
 	if p.Model == "" {
-		return r.models(ctx, e, p.Provider)
+		return models(ctx, e, p.Model)
 	}
-	if err := e.Test(ctx, p.Model); err != nil {
+	begun := time.Now()
+	var first time.Duration
+	a, err := e.Stream(ctx, endpoint.Test(p.Model), func(core.Delta) {
+		if first == 0 {
+			first = time.Since(begun)
+		}
+	})
+	if err != nil {
 		return wire.ProviderModelsResult{}, err
 	}
-	res, err := r.models(ctx, e, p.Provider)
+	total := time.Since(begun)
+	res, err := models(ctx, e, p.Model)
 	if err != nil && ctx.Err() == nil {
-		r.log.Info("models not listed", "kind", p.Provider.Kind, "code", fault.CodeOf(err))
-		res, err = wire.ProviderModelsResult{URL: chatURL(p.Provider), Models: []string{}}, nil
+		code := fault.CodeOf(err)
+		r.log.Info("models not listed", "kind", p.Provider.Kind, "code", code)
+		res, err = wire.ProviderModelsResult{URL: e.URL(p.Model), Models: []core.ModelInfo{}, ModelsCode: code}, nil
 	}
+	res.Answer = a.Text
+	if runes := []rune(a.Text); len(runes) > maxTestAnswer {
+		res.Answer = string(runes[:maxTestAnswer])
+	}
+	res.FirstTokenMs, res.TotalMs, res.Usage = first.Milliseconds(), total.Milliseconds(), a.Usage
 	return res, err
 }
 
@@ -98,38 +96,19 @@ func (r *Runner) listModels(ctx context.Context, p wire.ProviderTestParams) (wir
 	if err != nil {
 		return wire.ProviderModelsResult{}, err
 	}
-	defer release(e)
-	return r.models(ctx, e, p.Provider)
+	defer e.Close()
+	return models(ctx, e, p.Model)
 }
 
-func (r *Runner) models(ctx context.Context, e endpoint, p wire.ProviderConfig) (wire.ProviderModelsResult, error) {
+func models(ctx context.Context, e endpoint.Endpoint, model string) (wire.ProviderModelsResult, error) {
 	list, err := e.Models(ctx)
 	if err != nil {
 		return wire.ProviderModelsResult{}, err
 	}
 	if list == nil {
-		list = []string{}
+		list = []core.ModelInfo{}
 	}
-	return wire.ProviderModelsResult{URL: chatURL(p), Models: list}, nil
-}
-
-// chatURL is the address a chat request goes to; empty for none.
-func chatURL(p wire.ProviderConfig) string {
-	if p.Kind != kindOpenAIChat {
-		return ""
-	}
-	url, err := provider.ChatURL(p.BaseURL)
-	if err != nil {
-		return ""
-	}
-	return url
-}
-
-// release lets idle connections of an endpoint go.
-func release(m core.Model) {
-	if c, ok := m.(interface{ Close() }); ok {
-		c.Close()
-	}
+	return wire.ProviderModelsResult{URL: e.URL(model), Models: list}, nil
 }
 
 // chat is one answer without session, tools or record.
@@ -141,10 +120,17 @@ func (r *Runner) chat(ctx context.Context, p wire.ChatParams) (wire.ChatResult, 
 	if err != nil {
 		return wire.ChatResult{}, err
 	}
-	defer release(e)
+	defer e.Close()
 	a, err := e.Stream(ctx, core.Request{Model: p.ModelRef.Model, Messages: p.Messages}, func(core.Delta) {})
 	if err != nil {
 		return wire.ChatResult{}, err
 	}
 	return wire.ChatResult{Text: a.Text, Finish: a.Finish, Usage: a.Usage}, nil
+}
+
+// release lets idle connections of a model go.
+func release(m core.Model) {
+	if c, ok := m.(interface{ Close() }); ok {
+		c.Close()
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/agent/feed"
 	"galley/backend/agent/wire"
+	"galley/backend/provider/endpoint"
 	"galley/backend/fault"
 	"galley/backend/rpc"
 )
@@ -244,7 +245,7 @@ func message(command, words string, tools ...string) wire.SubmitParams {
 	}
 	return wire.SubmitParams{
 		CommandID: core.CommandID(command), Kind: core.KindConversation, Input: words,
-		ModelRef: core.ModelRef{ProviderID: "p", Model: "mock-1"}, Provider: wire.ProviderConfig{ID: "p", Kind: kindMock},
+		ModelRef: core.ModelRef{ProviderID: "p", Model: "mock-1"}, Provider: wire.ProviderConfig{ID: "p", Kind: endpoint.KindMock},
 		AllowedTools: tools, Language: "en",
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 
 	"galley/backend/agent/core"
+	"galley/backend/fault"
 )
 
 // Protocol is the version both sides must agree on in runner.initialize.
@@ -65,6 +66,11 @@ const (
 	MethodEventsSubscribe = "events.subscribe"
 	MethodProviderTest    = "provider.test"
 	MethodProviderModels  = "provider.models"
+	MethodModelDescribe   = "model.describe"
+	MethodModelForget     = "model.forget"
+	MethodSendLogList     = "sendlog.list"
+	MethodSendLogGet      = "sendlog.get"
+	MethodSendLogClear    = "sendlog.clear"
 )
 
 // Notifications from Runner to host.
@@ -144,7 +150,7 @@ type PingParams struct {
 type ProviderConfig struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Kind is "mock" or "openai_chat" so far.
+	// Kind is one of those of provider/endpoint.
 	Kind string `json:"kind"`
 	// Profile tunes a dialect: "", "compatible", "openrouter", "deepseek",
 	// "azure", "ollama", "lmstudio", "llamacpp", "mistral", "xai".
@@ -152,9 +158,22 @@ type ProviderConfig struct {
 	BaseURL string `json:"baseUrl"`
 	// CredentialRef names the key; empty when the provider needs none.
 	CredentialRef string `json:"credentialRef"`
-	// ProxyURL is the proxy for this address as the host resolved it; empty
-	// for none.
+	// ProxyURL is the proxy for this address as the host resolved it, without a
+	// user name; empty for none.
 	ProxyURL string `json:"proxyUrl"`
+	// ProxyUser is the name that the proxy knows the person by, and
+	// ProxyCredentialRef names the password; empty for none.
+	ProxyUser          string `json:"proxyUser"`
+	ProxyCredentialRef string `json:"proxyCredentialRef"`
+	// ExtraCA holds certificates, as PEM, that are trusted besides those of the
+	// system; empty for none.
+	ExtraCA string `json:"extraCa"`
+	// Record keeps what leaves in the send log (K9).
+	Record bool `json:"record"`
+	// Temperature, MaxOutputTokens and Effort are those of core.Request.
+	Temperature     *float64 `json:"temperature,omitempty"`
+	MaxOutputTokens int      `json:"maxOutputTokens"`
+	Effort          string   `json:"effort"`
 }
 
 // SubmitParams of run.submit.
@@ -493,7 +512,100 @@ type ProviderTestParams struct {
 
 // ProviderModelsResult of provider.test and provider.models.
 type ProviderModelsResult struct {
-	// URL is the final address a chat request goes to.
-	URL    string   `json:"url"`
-	Models []string `json:"models"`
+	// URL is the final address a request for an answer goes to.
+	URL string `json:"url"`
+	// Models are what the provider offers, in its order; never nil. Where they
+	// could not be listed after a test that went well, ModelsCode says why.
+	Models     []core.ModelInfo `json:"models"`
+	ModelsCode fault.Code       `json:"modelsCode"`
+	// Answer is what the model of a test said, at most 200 characters; the times
+	// are from the sending to the first token and to the whole answer, in ms.
+	Answer       string     `json:"answer"`
+	FirstTokenMs int64      `json:"firstTokenMs"`
+	TotalMs      int64      `json:"totalMs"`
+	Usage        core.Usage `json:"usage"`
+}
+
+// ModelParams of model.describe and model.forget.
+type ModelParams struct {
+	Provider ProviderConfig `json:"providerConfig"`
+	Model    string         `json:"model"`
+}
+
+// ModelDescribeResult of model.describe and model.forget: what is known of a
+// model, and the facts that were learned or asked, newest first.
+type ModelDescribeResult struct {
+	Capabilities core.Capabilities `json:"capabilities"`
+	Facts        []core.Fact       `json:"facts"`
+}
+
+// Send is an entry of the send log: a request that left for a provider (K9).
+type Send struct {
+	ID int64 `json:"id"`
+	// AtMs and EndedAtMs are in ms since 1970; EndedAtMs is 0 when the end was
+	// not seen.
+	AtMs      int64 `json:"atMs"`
+	EndedAtMs int64 `json:"endedAtMs"`
+	// ProviderID and ProviderName are those of the configuration at the time.
+	ProviderID   string `json:"providerId"`
+	ProviderName string `json:"providerName"`
+	Model        string `json:"model"`
+	// Purpose is conversation, rewrite, compaction, chat, test, models or
+	// describe.
+	Purpose   string         `json:"purpose"`
+	SessionID core.SessionID `json:"sessionId"`
+	RunID     core.RunID     `json:"runId"`
+	Method    string         `json:"method"`
+	URL       string         `json:"url"`
+	// Proxy is the host of the proxy it went through; "" for none.
+	Proxy string `json:"proxy"`
+	// SentBytes is the length of the body that left; ReceivedBytes that of the
+	// answer's body.
+	SentBytes     int64 `json:"sentBytes"`
+	ReceivedBytes int64 `json:"receivedBytes"`
+	// Status is that of HTTP, 0 for none; Code is the fault, "" for none.
+	Status int        `json:"status"`
+	Code   fault.Code `json:"code"`
+	// HasBody is false when the body was empty, or went with its session.
+	HasBody bool `json:"hasBody"`
+}
+
+// SendListParams of sendlog.list: the entries before BeforeID, newest first; 0
+// for the newest. Limit is 1 to 200.
+type SendListParams struct {
+	BeforeID int64 `json:"beforeId"`
+	Limit    int   `json:"limit"`
+}
+
+// SendListResult of sendlog.list and sendlog.clear.
+type SendListResult struct {
+	Sends []Send `json:"sends"`
+	// Count and Bytes are those of the whole log; Bytes as it lies on the disk.
+	Count int   `json:"count"`
+	Bytes int64 `json:"bytes"`
+	// KeptDays and KeptBytes are the bounds after which the oldest go.
+	KeptDays  int   `json:"keptDays"`
+	KeptBytes int64 `json:"keptBytes"`
+}
+
+// SendGetParams of sendlog.get: at most Limit bytes of the body from Offset, in
+// bytes; Limit is 1 to 1 MiB. A character is never cut.
+type SendGetParams struct {
+	ID     int64 `json:"id"`
+	Offset int64 `json:"offset"`
+	Limit  int   `json:"limit"`
+}
+
+// SendGetResult of sendlog.get.
+type SendGetResult struct {
+	Send Send   `json:"send"`
+	Body string `json:"body"`
+	// NextOffset is where the rest begins; 0 when there is none.
+	NextOffset int64 `json:"nextOffset"`
+}
+
+// SendClearParams of sendlog.clear: the entries up to UpToID, so that what came
+// since the person looked stays; 0 clears all.
+type SendClearParams struct {
+	UpToID int64 `json:"upToId"`
 }

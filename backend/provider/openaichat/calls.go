@@ -3,11 +3,11 @@ package openaichat
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"galley/backend/agent/core"
 	"galley/backend/provider"
+	"galley/backend/provider/dialect"
 )
 
 // call is a tool call while it streams.
@@ -28,10 +28,10 @@ type calls struct {
 }
 
 // add takes one entry of tool_calls.
-func (c *calls) add(entry map[string]json.RawMessage) {
-	function := object(entry["function"])
-	id, name := str(entry["id"]), str(function["name"])
-	k := c.route(indexOf(entry["index"]), id, name, function["arguments"])
+func (c *calls) add(entry dialect.Fields) {
+	function := dialect.Object(entry["function"])
+	id, name := dialect.Str(entry["id"]), dialect.Str(function["name"])
+	k := c.route(dialect.Index(entry["index"]), id, name, function["arguments"])
 	c.current = k
 	if id != "" {
 		k.id = id
@@ -41,23 +41,23 @@ func (c *calls) add(entry map[string]json.RawMessage) {
 		k.name += name
 	}
 	switch args := function["arguments"]; {
-	case isNull(args):
+	case dialect.IsNull(args):
 	case args[0] == '"':
-		k.args.WriteString(str(args))
+		k.args.WriteString(dialect.Str(args))
 	default:
 		k.object = bytes.Clone(args)
 	}
-	if extra := entry["extra_content"]; !isNull(extra) {
+	if extra := entry["extra_content"]; !dialect.IsNull(extra) {
 		k.extra = bytes.Clone(extra)
 	}
 }
 
 // addWhole takes one entry of a whole message, where each is a call.
-func (c *calls) addWhole(entry map[string]json.RawMessage) {
+func (c *calls) addWhole(entry dialect.Fields) {
 	c.all = append(c.all, &call{})
 	c.current = c.all[len(c.all)-1]
 	delete(entry, "index")
-	if id := str(entry["id"]); id != "" {
+	if id := dialect.Str(entry["id"]); id != "" {
 		c.current.id = id
 	}
 	// Without an index, and with the id it has, add goes to the current call.
@@ -103,7 +103,7 @@ func (c *calls) route(index, id, name string, args json.RawMessage) *call {
 		k = c.current
 		// A server that gives neither can still begin another call: it names
 		// it and the one before has all it needs.
-		if k != nil && name != "" && !isEmptyArgs(args) && k.name != "" && isObject(k.args.String()) {
+		if k != nil && name != "" && !isEmptyArgs(args) && k.name != "" && dialect.IsObject(k.args.String()) {
 			k = nil
 		}
 	}
@@ -116,7 +116,7 @@ func (c *calls) route(index, id, name string, args json.RawMessage) *call {
 
 // answer returns the calls of an answer that is whole, and their extra_content;
 // the latter is nil when no call has any.
-func (c *calls) answer(names map[string]string, red *provider.Redactor) ([]core.AnswerCall, []json.RawMessage) {
+func (c *calls) answer(names dialect.Names, red *provider.Redactor) ([]core.AnswerCall, []json.RawMessage) {
 	var out []core.AnswerCall
 	var extra []json.RawMessage
 	any := false
@@ -125,24 +125,10 @@ func (c *calls) answer(names map[string]string, red *provider.Redactor) ([]core.
 		if k.object != nil && strings.TrimSpace(raw) == "" {
 			raw = string(k.object)
 		}
-		raw = red.Text(raw)
 		if k.name == "" && strings.TrimSpace(raw) == "" {
 			continue // a place holder
 		}
-		a := core.AnswerCall{ID: "call_" + strconv.Itoa(len(out)+1), ProviderID: k.id, Name: k.name}
-		if own, ok := names[k.name]; ok {
-			a.Name = own
-		}
-		switch trimmed := strings.TrimSpace(raw); {
-		case a.Name == "":
-			a.Raw, a.Invalid = raw, true
-		case trimmed == "", trimmed == "null":
-			a.Arguments = json.RawMessage("{}")
-		case isObject(trimmed):
-			a.Arguments = scrubEscapes(json.RawMessage(trimmed))
-		default:
-			a.Raw, a.Invalid = raw, true
-		}
+		a := dialect.Call(len(out), k.id, k.name, raw, names, red)
 		out = append(out, a)
 		if k.extra == nil {
 			extra = append(extra, json.RawMessage("null"))
@@ -157,37 +143,6 @@ func (c *calls) answer(names map[string]string, red *provider.Redactor) ([]core.
 	return out, extra
 }
 
-// indexOf returns an index as a key; "" for null, none and "".
-func indexOf(raw json.RawMessage) string {
-	if isNull(raw) {
-		return ""
-	}
-	return strings.Trim(string(raw), `"`)
-}
-
-func isObject(s string) bool {
-	s = strings.TrimSpace(s)
-	return strings.HasPrefix(s, "{") && json.Valid([]byte(s))
-}
-
 func isEmptyArgs(raw json.RawMessage) bool {
-	return isNull(raw) || string(raw) == `""`
-}
-
-// object returns the fields of a JSON object; nil for anything else.
-func object(raw json.RawMessage) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if isNull(raw) || json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m
-}
-
-// list returns the items of a JSON list; nil for anything else.
-func list(raw json.RawMessage) []json.RawMessage {
-	var l []json.RawMessage
-	if isNull(raw) || json.Unmarshal(raw, &l) != nil {
-		return nil
-	}
-	return l
+	return dialect.IsNull(raw) || string(raw) == `""`
 }

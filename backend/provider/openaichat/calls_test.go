@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"galley/backend/provider"
+	"galley/backend/provider/dialect"
 )
 
 // TestCalls holds the neighbours of decision 12. An entry of want is the id,
@@ -84,9 +85,9 @@ func TestCalls(t *testing.T) {
 			t.Parallel()
 			var c calls
 			for _, d := range tt.deltas {
-				c.add(object(json.RawMessage(d)))
+				c.add(dialect.Object(json.RawMessage(d)))
 			}
-			all, _ := c.answer(nil, provider.NewRedactor())
+			all, _ := c.answer(dialect.Names{}, provider.NewRedactor())
 			var got []string
 			ids := make(map[string]bool)
 			for _, a := range all {

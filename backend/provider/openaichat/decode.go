@@ -9,6 +9,7 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/agent/crash"
 	"galley/backend/provider"
+	"galley/backend/provider/dialect"
 )
 
 var errNotJSON = errors.New("an event that is no JSON")
@@ -16,7 +17,7 @@ var errNotJSON = errors.New("an event that is no JSON")
 // decoder puts one answer together. It implements provider.Decoder.
 type decoder struct {
 	profile  provider.Profile
-	names    map[string]string // tool names of the wire to ours
+	names    dialect.Names
 	estimate int
 	model    string
 	onDelta  func(core.Delta)
@@ -26,7 +27,7 @@ type decoder struct {
 	reasoning strings.Builder // from fields of their own
 	content   strings.Builder // reasoning_content alone, to go back as it came
 	refusal   strings.Builder
-	details   []map[string]json.RawMessage
+	details   []dialect.Fields
 	extra     json.RawMessage
 	calls     calls
 	usage     core.Usage
@@ -38,10 +39,10 @@ type decoder struct {
 	started  bool
 
 	think thinkFilter
-	shown [2]speaker // text, reasoning
+	shown [2]dialect.Speaker // text, reasoning
 }
 
-func newDecoder(p provider.Profile, req core.Request, names map[string]string, onDelta func(core.Delta)) *decoder {
+func newDecoder(p provider.Profile, req core.Request, names dialect.Names, onDelta func(core.Delta)) *decoder {
 	return &decoder{
 		profile: p, names: names, estimate: req.PromptTokensEstimate,
 		model: req.Model, onDelta: onDelta,
@@ -52,8 +53,8 @@ func newDecoder(p provider.Profile, req core.Request, names map[string]string, o
 // Begin implements provider.Decoder.
 func (d *decoder) Begin(r *provider.Redactor) {
 	d.red = r
-	d.shown[0] = speaker{red: r, say: func(s string) { d.onDelta(core.Delta{Text: s}) }}
-	d.shown[1] = speaker{red: r, say: func(s string) { d.onDelta(core.Delta{Reasoning: s}) }}
+	d.shown[0] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Text: s}) }}
+	d.shown[1] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Reasoning: s}) }}
 }
 
 // Started implements provider.Decoder.
@@ -68,7 +69,7 @@ func (d *decoder) Done() { d.finished = true }
 // Event implements provider.Decoder.
 func (d *decoder) Event(ev provider.Event) error {
 	named := ev.Error || ev.Name == "error"
-	var chunk map[string]json.RawMessage
+	var chunk dialect.Fields
 	if err := json.Unmarshal(ev.Data, &chunk); err != nil {
 		if json.Valid(ev.Data) {
 			// Some other JSON: an error in a list, or nothing of ours.
@@ -82,8 +83,8 @@ func (d *decoder) Event(ev provider.Event) error {
 		}
 		return errNotJSON
 	}
-	choices := list(chunk["choices"])
-	if !isNull(chunk["error"]) || len(choices) == 0 {
+	choices := dialect.List(chunk["choices"])
+	if !dialect.IsNull(chunk["error"]) || len(choices) == 0 {
 		lenient := named && chunk["choices"] == nil
 		if api, ok := provider.ParseError(ev.Data, lenient); ok {
 			return api
@@ -97,12 +98,12 @@ func (d *decoder) Whole(data []byte) error {
 	if api, ok := provider.ParseError(data, false); ok {
 		return api
 	}
-	var answer map[string]json.RawMessage
+	var answer dialect.Fields
 	if json.Unmarshal(data, &answer) != nil {
 		return provider.ErrNotAnAnswer
 	}
-	choices := list(answer["choices"])
-	if len(choices) == 0 || object(object(choices[0])["message"]) == nil {
+	choices := dialect.List(answer["choices"])
+	if len(choices) == 0 || dialect.Object(dialect.Object(choices[0])["message"]) == nil {
 		return provider.ErrNotAnAnswer
 	}
 	if err := d.read(data, answer, choices, "message"); err != nil {
@@ -114,11 +115,11 @@ func (d *decoder) Whole(data []byte) error {
 
 // read takes in a chunk, or a whole answer, whose choices carry their content
 // in the field of that name.
-func (d *decoder) read(data []byte, chunk map[string]json.RawMessage, choices []json.RawMessage, field string) error {
+func (d *decoder) read(data []byte, chunk dialect.Fields, choices []json.RawMessage, field string) error {
 	finished := d.finished
 	for _, raw := range choices {
-		choice := object(raw)
-		if !isNull(choice["error"]) && !finished {
+		choice := dialect.Object(raw)
+		if !dialect.IsNull(choice["error"]) && !finished {
 			if api, ok := provider.ParseError(data, false); ok {
 				return api
 			}
@@ -127,15 +128,15 @@ func (d *decoder) read(data []byte, chunk map[string]json.RawMessage, choices []
 			d.usage = u
 		}
 		// One answer was asked for; a second one beside it is not mixed in.
-		index := indexOf(choice["index"])
+		index := dialect.Index(choice["index"])
 		if !d.hasChoice {
 			d.choice, d.hasChoice = index, true
 		}
 		if index != d.choice && index != "" || finished {
 			continue
 		}
-		d.message(object(choice[field]), field == "message")
-		switch reason := str(choice["finish_reason"]); reason {
+		d.message(dialect.Object(choice[field]), field == "message")
+		switch reason := dialect.Str(choice["finish_reason"]); reason {
 		case "":
 		case "error":
 			return &provider.APIError{Type: "finish_reason", Message: reason}
@@ -153,15 +154,15 @@ func (d *decoder) read(data []byte, chunk map[string]json.RawMessage, choices []
 }
 
 // message takes in a delta or a whole message.
-func (d *decoder) message(m map[string]json.RawMessage, whole bool) {
+func (d *decoder) message(m dialect.Fields, whole bool) {
 	d.readReasoning(m)
 	d.readContent(m["content"])
-	if s := str(m["refusal"]); s != "" {
+	if s := dialect.Str(m["refusal"]); s != "" {
 		d.started = true
 		d.refusal.WriteString(s)
 	}
-	for _, raw := range list(m["tool_calls"]) {
-		entry := object(raw)
+	for _, raw := range dialect.List(m["tool_calls"]) {
+		entry := dialect.Object(raw)
 		if entry == nil {
 			continue
 		}
@@ -175,28 +176,28 @@ func (d *decoder) message(m map[string]json.RawMessage, whole bool) {
 			}
 		}
 	}
-	if extra := m["extra_content"]; !isNull(extra) {
+	if extra := m["extra_content"]; !dialect.IsNull(extra) {
 		d.extra = bytes.Clone(extra)
 	}
 }
 
 // readReasoning takes thinking from whichever fields of one delta hold it; they
 // say the same (decision 17).
-func (d *decoder) readReasoning(m map[string]json.RawMessage) {
-	content := str(m["reasoning_content"])
+func (d *decoder) readReasoning(m dialect.Fields) {
+	content := dialect.Str(m["reasoning_content"])
 	d.content.WriteString(content)
-	var details []map[string]json.RawMessage
+	var details []dialect.Fields
 	fromDetails := ""
-	for _, raw := range list(m["reasoning_details"]) {
-		detail := object(raw)
+	for _, raw := range dialect.List(m["reasoning_details"]) {
+		detail := dialect.Object(raw)
 		if detail == nil {
 			continue
 		}
-		fromDetails += str(detail["text"]) + str(detail["summary"])
+		fromDetails += dialect.Str(detail["text"]) + dialect.Str(detail["summary"])
 		details = append(details, detail)
 	}
 	d.details = addDetails(d.details, details)
-	for _, s := range []string{content, str(m["reasoning"]), fromDetails} {
+	for _, s := range []string{content, dialect.Str(m["reasoning"]), fromDetails} {
 		if s != "" {
 			d.addReasoning(s)
 			return
@@ -206,21 +207,21 @@ func (d *decoder) readReasoning(m map[string]json.RawMessage) {
 
 // readContent takes a text, or a list of parts as Mistral sends it.
 func (d *decoder) readContent(raw json.RawMessage) {
-	if s := str(raw); s != "" {
+	if s := dialect.Str(raw); s != "" {
 		d.addText(s)
 		return
 	}
-	for _, item := range list(raw) {
-		part := object(item)
-		switch str(part["type"]) {
+	for _, item := range dialect.List(raw) {
+		part := dialect.Object(item)
+		switch dialect.Str(part["type"]) {
 		case "text":
-			d.addText(str(part["text"]))
+			d.addText(dialect.Str(part["text"]))
 		case "thinking":
-			if s := str(part["thinking"]); s != "" {
+			if s := dialect.Str(part["thinking"]); s != "" {
 				d.addReasoning(s)
 			}
-			for _, inner := range list(part["thinking"]) {
-				d.addReasoning(str(object(inner)["text"]))
+			for _, inner := range dialect.List(part["thinking"]) {
+				d.addReasoning(dialect.Str(dialect.Object(inner)["text"]))
 			}
 		}
 	}
@@ -236,8 +237,8 @@ func (d *decoder) addText(s string) {
 	if d.profile.Think {
 		thinking, text = d.think.add(s)
 	}
-	d.shown[1].add(thinking)
-	d.shown[0].add(text)
+	d.shown[1].Add(thinking)
+	d.shown[0].Add(text)
 }
 
 func (d *decoder) addReasoning(s string) {
@@ -246,7 +247,7 @@ func (d *decoder) addReasoning(s string) {
 	}
 	d.started = true
 	d.reasoning.WriteString(s)
-	d.shown[1].add(s)
+	d.shown[1].Add(s)
 }
 
 // partial returns what had come of an answer that failed: no calls.
@@ -255,10 +256,10 @@ func (d *decoder) partial() core.Answer {
 		return core.Answer{} // it failed before anything was sent
 	}
 	thinking, text := d.think.flush()
-	d.shown[1].add(thinking)
-	d.shown[1].flush()
-	d.shown[0].add(text)
-	d.shown[0].flush()
+	d.shown[1].Add(thinking)
+	d.shown[1].Flush()
+	d.shown[0].Add(text)
+	d.shown[0].Flush()
 
 	text, reasoning := d.raw.String(), d.reasoning.String()
 	if d.profile.Think {
@@ -276,7 +277,7 @@ func (d *decoder) answer(origin string) core.Answer {
 	a := d.partial()
 	a.Refusal = d.red.Text(d.refusal.String())
 	a.Usage = d.usage
-	a.Clipped = d.profile.Local && clipped(d.usage, d.estimate)
+	a.Clipped = d.profile.Local && dialect.Clipped(d.usage, d.estimate)
 	calls, callExtra := d.calls.answer(d.names, d.red)
 	switch d.reason {
 	case "length", "model_length", "max_tokens":
@@ -300,36 +301,8 @@ func (d *decoder) answer(origin string) core.Answer {
 	if a.Calls != nil {
 		k.ReasoningContent = d.content.String()
 	}
-	if raw, err := marshal(k); err == nil && !k.empty() {
-		a.Envelopes = []core.Envelope{{
-			V: 1, Dialect: dialect, Origin: origin, Raw: []byte(d.red.Text(string(raw))),
-		}}
+	if !k.empty() {
+		a.Envelopes = dialect.Seal(provider.Chat, origin, k, d.red)
 	}
 	return a
-}
-
-// speaker passes text on, holding back what may be the beginning of a secret.
-type speaker struct {
-	red  *provider.Redactor
-	say  func(string)
-	held string
-}
-
-func (s *speaker) add(piece string) {
-	if piece == "" {
-		return
-	}
-	all := s.red.Text(s.held + piece)
-	keep := s.red.Hold(all)
-	s.held = all[len(all)-keep:]
-	if all = all[:len(all)-keep]; all != "" {
-		s.say(all)
-	}
-}
-
-func (s *speaker) flush() {
-	if s.held != "" {
-		s.say(s.held)
-		s.held = ""
-	}
 }

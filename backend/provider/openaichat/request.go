@@ -1,14 +1,11 @@
 package openaichat
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"strconv"
-	"strings"
 
 	"galley/backend/agent/core"
+	"galley/backend/provider"
+	"galley/backend/provider/dialect"
 )
 
 // The request as it goes out. Fields are in the order of the dialect's
@@ -57,34 +54,33 @@ type (
 	}
 )
 
-// encode builds the body of a request, and the map from the tool names it uses
-// to ours.
-func (m *Model) encode(req core.Request) ([]byte, map[string]string, error) {
-	names := newNames(req)
+// encode builds the body of a request, and the names of the tools in it.
+func (m *Model) encode(req core.Request) ([]byte, dialect.Names, error) {
+	names := dialect.NewNames(req)
 	out := chatRequest{Model: req.Model, Stream: true}
-	if m.profile.LegacyMaxTokens {
+	if m.Profile.LegacyMaxTokens {
 		out.MaxTokens = req.MaxOutputTokens
 	} else {
 		out.MaxCompletionTokens = req.MaxOutputTokens
 	}
-	if !m.profile.NoStreamOptions {
+	if !m.Profile.NoStreamOptions {
 		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	if req.System != "" {
 		out.Messages = append(out.Messages, textMessage("system", req.System))
 	}
-	ids := newIDs(req.Messages, m.profile.ShortIDs)
+	ids := dialect.NewIDs(req.Messages, m.Profile.ShortIDs)
 	for _, msg := range req.Messages {
 		switch msg.Role {
 		case core.RoleSystem, core.RoleUser:
-			out.Messages = append(out.Messages, textMessage(string(msg.Role), textOf(msg, core.PartText)))
+			out.Messages = append(out.Messages, textMessage(string(msg.Role), dialect.Text(msg, core.PartText)))
 		case core.RoleAssistant:
 			out.Messages = append(out.Messages, m.assistant(msg, req.Model, names, ids))
 		case core.RoleTool:
 			for _, p := range msg.Parts {
 				if p.Type == core.PartToolResult {
 					t := textMessage("tool", p.Text)
-					t.ToolCallID = ids.of(p)
+					t.ToolCallID = ids.Of(p)
 					out.Messages = append(out.Messages, t)
 				}
 			}
@@ -96,209 +92,50 @@ func (m *Model) encode(req core.Request) ([]byte, map[string]string, error) {
 			schema = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
 		out.Tools = append(out.Tools, chatTool{Type: "function", Function: toolSpec{
-			Name: names.out[t.Name], Description: scrub(t.Description), Parameters: schema,
+			Name: names.Wire(t.Name), Description: dialect.Scrub(t.Description), Parameters: schema,
 		}})
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
-		return nil, nil, err
+	body, err := dialect.Marshal(out)
+	if err != nil {
+		return nil, names, err
 	}
-	return buf.Bytes(), names.in, nil
+	return body, names, nil
 }
 
 func textMessage(role, text string) chatMessage {
-	text = scrub(text)
+	text = dialect.Scrub(text)
 	return chatMessage{Role: role, Content: &text}
-}
-
-// textOf joins the parts of one type. What a person sees as separate parts
-// stays separate.
-func textOf(msg core.Message, t core.PartType) string {
-	var parts []string
-	for _, p := range msg.Parts {
-		if p.Type == t && p.Text != "" {
-			parts = append(parts, p.Text)
-		}
-	}
-	sep := "\n\n"
-	if msg.Role == core.RoleAssistant {
-		sep = "" // what came in pieces goes back as one
-	}
-	return strings.Join(parts, sep)
 }
 
 // assistant builds a turn of the model. What is opaque goes back to where it
 // came from only, and what a profile does not want stays here.
-func (m *Model) assistant(msg core.Message, model string, names names, ids ids) chatMessage {
-	out := textMessage("assistant", textOf(msg, core.PartText))
-	kept := opened(msg, m.origin(model))
+func (m *Model) assistant(msg core.Message, model string, names dialect.Names, ids dialect.IDs) chatMessage {
+	out := textMessage("assistant", dialect.Text(msg, core.PartText))
+	var kept kept
+	dialect.Open(msg, provider.Chat, m.Origin(model), &kept)
 	for _, p := range msg.Parts {
 		if p.Type != core.PartToolCall {
 			continue
 		}
-		call := chatCall{ID: ids.of(p), Type: "function", Function: chatFunction{
-			Name: names.name(p.Name), Arguments: argumentsOf(p.Input),
+		call := chatCall{ID: ids.Of(p), Type: "function", Function: chatFunction{
+			Name: names.Wire(p.Name), Arguments: string(dialect.Arguments(p.Input)),
 		}}
 		if n := len(out.ToolCalls); n < len(kept.CallExtra) && string(kept.CallExtra[n]) != "null" {
 			call.ExtraContent = kept.CallExtra[n]
 		}
 		out.ToolCalls = append(out.ToolCalls, call)
 	}
-	if *out.Content == "" && len(out.ToolCalls) > 0 && !m.profile.EmptyContent {
+	if *out.Content == "" && len(out.ToolCalls) > 0 && !m.Profile.EmptyContent {
 		out.Content = nil
 	}
-	if m.profile.ReasoningBack && len(out.ToolCalls) > 0 {
+	if m.Profile.ReasoningBack && len(out.ToolCalls) > 0 {
 		out.ReasoningContent = kept.ReasoningContent
 	}
-	if m.profile.DetailsBack && len(kept.ReasoningDetails) > 0 {
-		if raw, err := marshal(kept.ReasoningDetails); err == nil {
+	if m.Profile.DetailsBack && len(kept.ReasoningDetails) > 0 {
+		if raw, err := dialect.Marshal(kept.ReasoningDetails); err == nil {
 			out.ReasoningDetails = raw
 		}
 	}
 	out.ExtraContent = kept.Extra
 	return out
-}
-
-func argumentsOf(input json.RawMessage) string {
-	if len(bytes.TrimSpace(input)) == 0 {
-		return "{}"
-	}
-	return string(scrubEscapes(input))
-}
-
-// names maps our tool names to those that the dialect allows, letters, digits,
-// _ and - up to 64, and back.
-type names struct {
-	out map[string]string
-	in  map[string]string
-}
-
-func newNames(req core.Request) names {
-	n := names{out: make(map[string]string), in: make(map[string]string)}
-	for _, t := range req.Tools {
-		wire := legalName(t.Name)
-		for i := 2; n.in[wire] != "" && n.in[wire] != t.Name; i++ {
-			suffix := "_" + strconv.Itoa(i)
-			wire = wire[:min(len(wire), 64-len(suffix))] + suffix
-		}
-		n.out[t.Name], n.in[wire] = wire, t.Name
-	}
-	return n
-}
-
-// name returns the name of a tool that may no longer be offered.
-func (n names) name(own string) string {
-	if wire, ok := n.out[own]; ok {
-		return wire
-	}
-	return legalName(own)
-}
-
-func legalName(s string) string {
-	legal := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, s)
-	if legal == "" {
-		legal = "_"
-	}
-	return legal[:min(len(legal), 64)]
-}
-
-// ids gives each call of a conversation the id it goes out with: the provider's
-// own, unless it gave none, gave it twice, or wants another form.
-type ids struct {
-	short bool
-	taken map[string]core.ToolCallID
-	mine  map[core.ToolCallID]string
-}
-
-func newIDs(msgs []core.Message, short bool) ids {
-	x := ids{short: short, taken: make(map[string]core.ToolCallID), mine: make(map[core.ToolCallID]string)}
-	for _, msg := range msgs {
-		for _, p := range msg.Parts {
-			if p.Type != core.PartToolCall {
-				continue
-			}
-			id := p.ProviderCallID
-			if owner, used := x.taken[id]; id == "" || used && owner != p.ToolCallID {
-				id = string(p.ToolCallID)
-			}
-			if short && !isShort(id) {
-				sum := sha256.Sum256([]byte(string(p.ToolCallID) + "\x00" + id))
-				id = hex.EncodeToString(sum[:])[:9]
-			}
-			x.taken[id], x.mine[p.ToolCallID] = p.ToolCallID, id
-		}
-	}
-	return x
-}
-
-// of returns the id of a call, or of the call that a result belongs to.
-func (x ids) of(p core.Part) string {
-	if id, ok := x.mine[p.ToolCallID]; ok {
-		return id
-	}
-	if p.ProviderCallID != "" {
-		return p.ProviderCallID
-	}
-	return string(p.ToolCallID)
-}
-
-func isShort(id string) bool {
-	return len(id) == 9 && legalName(id) == id && !strings.ContainsAny(id, "_-")
-}
-
-// scrub makes text valid: half a surrogate pair, which a page can hold, would
-// make the provider refuse the whole request.
-func scrub(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-// scrubEscapes does the same to escapes within JSON.
-func scrubEscapes(raw json.RawMessage) json.RawMessage {
-	if !bytes.Contains(raw, []byte(`\u`)) {
-		return raw
-	}
-	out := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); {
-		if raw[i] != '\\' || i+1 >= len(raw) {
-			out = append(out, raw[i])
-			i++
-			continue
-		}
-		unit, ok := escapedUnit(raw[i:])
-		switch {
-		case !ok:
-			out = append(out, raw[i:i+2]...)
-			i += 2
-		case unit >= 0xd800 && unit < 0xdc00:
-			if low, ok := escapedUnit(raw[i+6:]); ok && low >= 0xdc00 && low < 0xe000 {
-				out = append(out, raw[i:i+12]...)
-				i += 12
-				continue
-			}
-			out = append(out, `\ufffd`...)
-			i += 6
-		case unit >= 0xdc00 && unit < 0xe000:
-			out = append(out, `\ufffd`...)
-			i += 6
-		default:
-			out = append(out, raw[i:i+6]...)
-			i += 6
-		}
-	}
-	return out
-}
-
-// escapedUnit reads \uXXXX at the start of b.
-func escapedUnit(b []byte) (uint64, bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0, false
-	}
-	v, err := strconv.ParseUint(string(b[2:6]), 16, 32)
-	return v, err == nil
 }

@@ -20,7 +20,6 @@ import (
 	"context"
 	"hash/fnv"
 	"math/rand/v2"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -60,20 +59,37 @@ type Model struct {
 func New(cfg Config) *Model { return &Model{cfg: cfg} }
 
 // Models lists the models of the mock.
-func (m *Model) Models(context.Context) ([]string, error) {
-	return []string{ModelOne, ModelSlow}, nil
+func (m *Model) Models(context.Context) ([]core.ModelInfo, error) {
+	can := core.Capabilities{
+		ContextTokens: contextTokens, ContextSource: core.SourceAsked,
+		Tools: core.KnownYes, StreamedArguments: core.KnownYes, Reasoning: core.KnownYes,
+	}
+	return []core.ModelInfo{{ID: ModelOne, Capabilities: can}, {ID: ModelSlow, Capabilities: can}}, nil
 }
 
-// Test does what a request does. The fault is model_not_found for a model that
-// is none of the mock's.
-func (m *Model) Test(ctx context.Context, model string) error {
-	_, err := m.Stream(ctx, core.Request{Model: model}, func(core.Delta) {})
-	return err
+// contextTokens is what the mock pretends to take.
+const contextTokens = 32_768
+
+// Describe tells of one of them; a zero answer for any other.
+func (m *Model) Describe(ctx context.Context, model string) (core.ModelInfo, error) {
+	all, err := m.Models(ctx)
+	for _, info := range all {
+		if info.ID == model {
+			return info, nil
+		}
+	}
+	return core.ModelInfo{}, err
 }
+
+// URL is empty: nothing leaves.
+func (m *Model) URL(string) string { return "" }
+
+// Close does nothing: there is nothing to let go.
+func (m *Model) Close() {}
 
 // Stream implements core.Model.
 func (m *Model) Stream(ctx context.Context, req core.Request, onDelta func(core.Delta)) (core.Answer, error) {
-	if models, _ := m.Models(ctx); !slices.Contains(models, req.Model) {
+	if req.Model != ModelOne && req.Model != ModelSlow {
 		return core.Answer{}, &fault.Error{Code: fault.ModelNotFound, Op: "chat", Detail: req.Model}
 	}
 	a := reply(req)

@@ -171,9 +171,10 @@ func TestModel_Chat(t *testing.T) {
 	if err != nil || len(models) != 2 {
 		t.Errorf("%v, %v", models, err)
 	}
-	for _, id := range models {
-		if err := m.Test(t.Context(), id); err != nil {
-			t.Errorf("%s: %v", id, err)
+	for _, info := range models {
+		req := core.Request{Model: info.ID}
+		if _, err := m.Stream(t.Context(), req, func(core.Delta) {}); err != nil {
+			t.Errorf("%s: %v", info.ID, err)
 		}
 	}
 }

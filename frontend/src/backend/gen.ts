@@ -179,6 +179,15 @@ export interface CancelRequest {
   readonly runId: string;
 }
 
+export interface Capabilities {
+  readonly contextTokens: number;
+  readonly contextSource: string;
+  readonly maxOutputTokens: number;
+  readonly tools: string;
+  readonly streamedArguments: string;
+  readonly reasoning: string;
+}
+
 export interface Change {
   readonly edits: readonly Edit[];
   readonly endings: readonly EndingRun[];
@@ -354,6 +363,13 @@ export interface EventRecord {
   readonly payload: unknown;
 }
 
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+  readonly source: string;
+  readonly atMs: number;
+}
+
 export interface FaultInfo {
   readonly code: string;
   readonly detail: string;
@@ -477,9 +493,29 @@ export interface ModelCallEnded {
   readonly code: string;
 }
 
+export interface ModelDetail {
+  readonly capabilities: Capabilities;
+  readonly facts: readonly Fact[];
+}
+
+export interface ModelInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly contextTokens: number;
+  readonly contextSource: string;
+  readonly maxOutputTokens: number;
+  readonly tools: string;
+  readonly streamedArguments: string;
+  readonly reasoning: string;
+}
+
 export interface ModelRef {
   readonly providerId: string;
   readonly model: string;
+}
+
+export interface ModelsResult {
+  readonly models: readonly ModelInfo[];
 }
 
 export interface MoveRequest {
@@ -492,6 +528,23 @@ export interface MoveResult {
   readonly moved: boolean;
   readonly entry: Entry;
   readonly set: ReviewedSet;
+}
+
+export interface Network {
+  readonly proxy: string;
+  readonly proxyUrl: string;
+  readonly proxyUser: string;
+  readonly bypass: readonly string[];
+  readonly caFile: string;
+}
+
+export interface NetworkState {
+  readonly proxy: string;
+  readonly source: string;
+  readonly certificates: readonly string[];
+  readonly problem: string;
+  readonly problemDetail: string;
+  readonly password: KeyState;
 }
 
 export interface OpenFailed {
@@ -531,12 +584,26 @@ export interface Place {
   readonly to: number;
 }
 
+export interface PresetModel {
+  readonly preset: string;
+  readonly provider: string;
+  readonly model: string;
+}
+
 export interface Preview {
   readonly runId: string;
   readonly attempt: number;
   readonly keep: number;
   readonly text: string;
   readonly thinking: boolean;
+}
+
+export interface Price {
+  readonly model: string;
+  readonly currency: string;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
 }
 
 export interface Proposal {
@@ -570,6 +637,11 @@ export interface Provider {
   readonly baseUrl: string;
   readonly model: string;
   readonly contextTokens: number;
+  readonly maxOutputTokens: number;
+  readonly temperature: string;
+  readonly effort: string;
+  readonly favourites: readonly string[];
+  readonly prices: readonly Price[];
 }
 
 export interface ProviderState {
@@ -580,10 +652,16 @@ export interface ProviderState {
   readonly baseUrl: string;
   readonly model: string;
   readonly contextTokens: number;
+  readonly maxOutputTokens: number;
+  readonly temperature: string;
+  readonly effort: string;
+  readonly favourites: readonly string[];
+  readonly prices: readonly Price[];
   readonly needsKey: boolean;
   readonly key: KeyState;
   readonly url: string;
   readonly problem: string;
+  readonly modelsUrl: string;
 }
 
 export interface QuickOpenRequest {
@@ -764,6 +842,40 @@ export interface SearchRequest {
   readonly exclude: readonly string[];
 }
 
+export interface Send {
+  readonly id: number;
+  readonly atMs: number;
+  readonly endedAtMs: number;
+  readonly providerId: string;
+  readonly providerName: string;
+  readonly model: string;
+  readonly purpose: string;
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly method: string;
+  readonly url: string;
+  readonly proxy: string;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly status: number;
+  readonly code: string;
+  readonly hasBody: boolean;
+}
+
+export interface SendGetResult {
+  readonly send: Send;
+  readonly body: string;
+  readonly nextOffset: number;
+}
+
+export interface SendListResult {
+  readonly sends: readonly Send[];
+  readonly count: number;
+  readonly bytes: number;
+  readonly keptDays: number;
+  readonly keptBytes: number;
+}
+
 export interface Session {
   readonly id: string;
   readonly title: string;
@@ -838,6 +950,9 @@ export interface Settings {
   readonly ignored: readonly string[];
   readonly permissions: Permissions;
   readonly limits: Limits;
+  readonly presets: readonly PresetModel[];
+  readonly network: Network;
+  readonly sendLog: boolean;
 }
 
 export interface SettingsState {
@@ -848,6 +963,7 @@ export interface SettingsState {
   readonly keptAside: string;
   readonly version: string;
   readonly os: string;
+  readonly canMoveKeys: string;
 }
 
 export interface SyncRequest {
@@ -866,7 +982,12 @@ export interface SyncResult {
 
 export interface TestResult {
   readonly url: string;
-  readonly models: readonly string[];
+  readonly models: readonly ModelInfo[];
+  readonly modelsCode: string;
+  readonly answer: string;
+  readonly firstTokenMs: number;
+  readonly totalMs: number;
+  readonly usage: Usage;
 }
 
 export interface ToolCall {
@@ -1056,12 +1177,25 @@ export interface AgentService {
 }
 
 export interface SettingsService {
+  ChooseCAFile(): Promise<SettingsState>;
+  ClearSends(a1: number): Promise<SendListResult>;
   DeleteKey(a1: string): Promise<SettingsState>;
   DeleteProvider(a1: string): Promise<SettingsState>;
+  DeleteProxyPassword(): Promise<SettingsState>;
+  DuplicateProvider(a1: string, a2: string): Promise<SettingsState>;
+  ForgetModel(a1: string, a2: string): Promise<ModelDetail>;
   Get(): Promise<SettingsState>;
+  Model(a1: string, a2: string): Promise<ModelDetail>;
+  Models(a1: string): Promise<ModelsResult>;
+  MoveKeys(): Promise<SettingsState>;
+  MoveProvider(a1: string, a2: number): Promise<SettingsState>;
+  Network(a1: string): Promise<NetworkState>;
   SaveProvider(a1: Provider): Promise<SettingsState>;
+  Send(a1: number, a2: number): Promise<SendGetResult>;
+  Sends(a1: number, a2: number): Promise<SendListResult>;
   SetKey(a1: SetKeyRequest): Promise<SettingsState>;
   SetMenu(a1: readonly MenuLabel[]): Promise<void>;
+  SetProxyPassword(a1: SetKeyRequest): Promise<SettingsState>;
   TestProvider(a1: string): Promise<TestResult>;
   Update(a1: Settings): Promise<SettingsState>;
 }
