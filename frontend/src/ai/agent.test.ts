@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
 import type { Message, ProviderState, SettingsState } from "../backend";
-import { BackendError } from "../backend";
+import { BackendError, defaultSettings, noParameters } from "../backend";
 import { createFakeBackend } from "../backend/fake";
 import { createAgent, offReason } from "./agent";
 import { createDecisions } from "./decisions";
@@ -15,31 +15,24 @@ const provider = (change: Partial<ProviderState>): ProviderState => ({
   baseUrl: "https://api.example/v1",
   model: "m",
   contextTokens: 0,
+  ...noParameters,
   needsKey: true,
   key: { place: "keyring", keyring: "Secret Service", storedAtMs: 1, path: "" },
   url: "https://api.example/v1/chat/completions",
   problem: "",
+  modelsUrl: "https://api.example/v1/models",
   ...change,
 });
 
 const settingsWith = (chosen: string, ...providers: ProviderState[]): SettingsState => ({
-  settings: {
-    theme: "light",
-    language: "en",
-    face: "sans",
-    textSize: 17,
-    provider: chosen,
-    showHidden: false,
-    ignored: [],
-    permissions: { workspaceRead: "allow", notesWrite: "confirm" },
-    limits: { minutes: 10, steps: 25, tokens: 200_000 },
-  },
+  settings: { ...defaultSettings, theme: "light", language: "en", provider: chosen },
   providers,
   problems: [],
   file: "",
   keptAside: "",
   version: "",
   os: "linux",
+  canMoveKeys: "",
 });
 
 const ready = { runner: { ...noAgent.runner, status: "ready" } };

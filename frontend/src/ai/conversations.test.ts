@@ -3,6 +3,7 @@ import { EditorView } from "@codemirror/view";
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createEvents, type SettingsState } from "../backend";
+import { noParameters } from "../backend/blank";
 import { createFakeBackend, type FakeBackend } from "../backend/fake";
 import { createDocuments, type Documents } from "../document";
 import { editorExtensions } from "../editor";
@@ -40,6 +41,7 @@ async function start(pieceMs: number): Promise<void> {
         baseUrl: "",
         model: "mock-1",
         contextTokens: 32_768,
+        ...noParameters,
       },
     ],
     settings: { provider: "mock" },

@@ -4,6 +4,7 @@ import { EditorView } from "@codemirror/view";
 import { type Signal, signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createEvents, type SettingsState } from "../backend";
+import { noParameters } from "../backend/blank";
 import { createFakeBackend, type FakeBackend } from "../backend/fake";
 import { createDocuments, type Documents } from "../document";
 import { acceptTicked, editorExtensions, reviewOf } from "../editor";
@@ -42,6 +43,7 @@ beforeEach(async () => {
         baseUrl: "",
         model: "mock-1",
         contextTokens: 32_768,
+        ...noParameters,
       },
     ],
     settings: { provider: "mock" },

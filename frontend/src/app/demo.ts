@@ -1,6 +1,7 @@
 /** What the fake backend holds when the page runs without the program. */
 
 import type { Recent } from "../backend";
+import { noParameters } from "../backend/blank";
 import type { FakeBackend } from "../backend/fake";
 import { createFakeBackend } from "../backend/fake";
 
@@ -107,6 +108,7 @@ export function createDemo(search: URLSearchParams): FakeBackend {
             baseUrl: "http://localhost:11434/v1",
             model: "",
             contextTokens: 0,
+            ...noParameters,
           },
           {
             id: "deepseek",
@@ -116,6 +118,7 @@ export function createDemo(search: URLSearchParams): FakeBackend {
             baseUrl: "https://api.deepseek.com",
             model: "deepseek-chat",
             contextTokens: 64_000,
+            ...noParameters,
           },
           {
             id: "mock",
@@ -125,6 +128,7 @@ export function createDemo(search: URLSearchParams): FakeBackend {
             baseUrl: "",
             model: "mock-1",
             contextTokens: 32_768,
+            ...noParameters,
           },
         ],
     problems: search.has("problems") ? ["text.size"] : [],

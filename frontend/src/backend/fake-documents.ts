@@ -29,6 +29,8 @@ export interface FakeDialogs {
   readonly files?: readonly string[];
   readonly folder?: string;
   readonly saveAs?: string;
+  /** The file of certificates. */
+  readonly certificates?: string;
 }
 
 /** Documents and workspace held in memory. */

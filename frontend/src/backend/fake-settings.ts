@@ -1,3 +1,5 @@
+import { defaultSettings } from "./blank";
+import { createFakeModels, createFakeSends, type FakeModels, type FakeSends } from "./fake-models";
 import { BackendError } from "./fault";
 import type {
   EventType,
@@ -22,6 +24,8 @@ export interface FakeSettings {
   readonly setKeyring: (keyring: FakeKeyring) => void;
   /** The labels of the native menu, as last set. */
   readonly menu: () => readonly MenuLabel[];
+  readonly models: FakeModels;
+  readonly sends: FakeSends;
 }
 
 interface Config {
@@ -31,10 +35,14 @@ interface Config {
   readonly os: string;
   readonly problems: readonly string[];
   readonly now: () => number;
+  /** The file that a person chooses in the dialog; "" for none. */
+  readonly chooseFile: () => string;
   readonly emit: (type: EventType, payload: object) => void;
 }
 
 const keyFile = "~/.config/galley/credentials.json";
+/** The name of the proxy's password among the keys. */
+const proxyRef = "network-proxy";
 const keyringNames: Readonly<Record<string, string>> = {
   darwin: "Keychain",
   windows: "Credential Manager",
@@ -43,21 +51,43 @@ const keyringNames: Readonly<Record<string, string>> = {
 /** Makes settings that behave as the host's do: keys go in and never come out. */
 export function createFakeSettings(config: Config): FakeSettings {
   let settings: Settings = {
-    theme: "system",
-    language: "system",
-    face: "sans",
-    textSize: 17,
-    provider: "",
-    showHidden: false,
+    ...defaultSettings,
     ignored: [".git", "node_modules"],
-    permissions: { workspaceRead: "allow", notesWrite: "confirm" },
-    limits: { minutes: 10, steps: 25, tokens: 200_000 },
     ...config.settings,
   };
   let providers = [...config.providers];
   let keyring = config.keyring;
   let menu: readonly MenuLabel[] = [];
   const keys = new Map<string, { key: string; state: KeyState }>();
+  const keyringName = keyringNames[config.os] ?? "Secret Service";
+  const models = createFakeModels(config.now);
+  const sends = createFakeSends(config.now);
+
+  const canMove = (): boolean =>
+    keyring === "present" && [...keys.values()].some(({ state: { place } }) => place === "file");
+
+  /** Puts a key where it is told to, or says why not. */
+  function store(ref: string, key: string, place: string): void {
+    if (key === "" || key.length > 2000 || /[^\x21-\x7e]/.test(key)) {
+      throw new BackendError("key_malformed");
+    }
+    if (place === "keyring" && keyring !== "present") {
+      const codes = {
+        missing: "keyring_missing",
+        locked: "keyring_locked",
+        silent: "keyring_timeout",
+      } as const;
+      throw new BackendError(codes[keyring]);
+    }
+    if (place !== "keyring" && place !== "memory" && place !== "file") {
+      throw new BackendError("invalid_input");
+    }
+    const name = place === "keyring" ? keyringName : "";
+    keys.set(ref, { key, state: { place, keyring: name, storedAtMs: config.now(), path: keyFile } });
+  }
+
+  const keyState = (ref: string): KeyState =>
+    keys.get(ref)?.state ?? { place: "none", keyring: "", storedAtMs: 0, path: keyFile };
 
   function state(): SettingsState {
     return {
@@ -68,6 +98,7 @@ export function createFakeSettings(config: Config): FakeSettings {
       keptAside: "",
       version: "0.1.0",
       os: config.os,
+      canMoveKeys: canMove() ? keyringName : "",
     };
   }
 
@@ -76,9 +107,10 @@ export function createFakeSettings(config: Config): FakeSettings {
     return {
       ...provider,
       needsKey: provider.kind !== "mock" && !isLoopback(provider.baseUrl),
-      key: keys.get(provider.id)?.state ?? { place: "none", keyring: "", storedAtMs: 0, path: keyFile },
-      url: provider.kind === "mock" || problem !== "" ? "" : chatUrl(provider.baseUrl),
+      key: keyState(provider.id),
+      url: provider.kind === "mock" || problem !== "" ? "" : requestUrl(provider),
       problem,
+      modelsUrl: provider.kind === "mock" || problem !== "" ? "" : `${rootOf(provider)}/models`,
     };
   }
 
@@ -88,6 +120,18 @@ export function createFakeSettings(config: Config): FakeSettings {
       throw new BackendError("not_found");
     }
     return provider;
+  }
+
+  /** A provider that a request can be sent to. */
+  function usable(id: string): Provider {
+    const provider = describe(find(id));
+    if (provider.problem !== "") {
+      throw new BackendError("invalid_input");
+    }
+    if (provider.needsKey && provider.key.place === "none") {
+      throw new BackendError("no_key");
+    }
+    return find(id);
   }
 
   function changed(): SettingsState {
@@ -134,25 +178,7 @@ export function createFakeSettings(config: Config): FakeSettings {
     },
     SetKey: async ({ providerId, key, place }) => {
       find(providerId);
-      if (key === "" || key.length > 2000 || /[^\x21-\x7e]/.test(key)) {
-        throw new BackendError("key_malformed");
-      }
-      if (place === "keyring" && keyring !== "present") {
-        const codes = {
-          missing: "keyring_missing",
-          locked: "keyring_locked",
-          silent: "keyring_timeout",
-        } as const;
-        throw new BackendError(codes[keyring]);
-      }
-      if (place !== "keyring" && place !== "memory" && place !== "file") {
-        throw new BackendError("invalid_input");
-      }
-      const name = place === "keyring" ? (keyringNames[config.os] ?? "Secret Service") : "";
-      keys.set(providerId, {
-        key,
-        state: { place, keyring: name, storedAtMs: config.now(), path: keyFile },
-      });
+      store(providerId, key, place);
       return changed();
     },
     DeleteKey: async (id) => {
@@ -163,18 +189,105 @@ export function createFakeSettings(config: Config): FakeSettings {
     SetMenu: async (labels) => {
       menu = labels;
     },
-    TestProvider: async (id) => {
-      const provider = describe(find(id));
-      if (provider.problem !== "") {
+    MoveProvider: async (id, to) => {
+      const moved = find(id);
+      const others = providers.filter((p) => p.kind !== "mock" && p.id !== id);
+      if (moved.kind === "mock" || to < 0 || to > others.length) {
         throw new BackendError("invalid_input");
       }
-      if (provider.needsKey && provider.key.place === "none") {
-        throw new BackendError("no_key");
+      others.splice(to, 0, moved);
+      providers = [...others, ...providers.filter((p) => p.kind === "mock")];
+      return changed();
+    },
+    DuplicateProvider: async (id, name) => {
+      const from = find(id);
+      let copy = `${id}-2`;
+      for (let n = 3; providers.some((p) => p.id === copy); n++) {
+        copy = `${id}-${n}`;
       }
+      providers = providers.flatMap((p) => (p === from ? [p, { ...p, id: copy, name }] : [p]));
+      return changed();
+    },
+    MoveKeys: async () => {
+      if (keyring !== "present") {
+        throw new BackendError("keyring_missing");
+      }
+      for (const [ref, { key, state: at }] of keys) {
+        if (at.place === "file") {
+          store(ref, key, "keyring");
+        }
+      }
+      return changed();
+    },
+    Models: async (id) => ({ models: models.offered(usable(id)) }),
+    Model: async (id, model) => models.detail(find(id), model),
+    ForgetModel: async (id, model) => models.forget(find(id), model),
+    Network: async (id) => {
+      const { proxy, proxyUrl, bypass, caFile } = settings.network;
+      const host = id === "" ? "" : new URL(find(id).baseUrl || "http://localhost").hostname;
+      const direct =
+        proxy !== "manual" || proxyUrl === "" || bypass.includes(host) || isLoopback(`http://${host}`);
+      const lost = caFile.includes("gone");
+      return {
+        proxy: direct ? "" : new URL(proxyUrl).host,
+        source: direct ? "none" : "manual",
+        certificates: caFile === "" || lost ? [] : ["CN=Harbour Root CA, O=Harbour Office"],
+        problem: lost ? "invalid_input" : "",
+        problemDetail: lost ? caFile : "",
+        password: keyState(proxyRef),
+      };
+    },
+    SetProxyPassword: async ({ key, place }) => {
+      store(proxyRef, key, place);
+      return changed();
+    },
+    DeleteProxyPassword: async () => {
+      keys.delete(proxyRef);
+      return changed();
+    },
+    ChooseCAFile: async () => {
+      const caFile = config.chooseFile();
+      if (caFile === "") {
+        throw new BackendError("cancelled");
+      }
+      if (!/\.(pem|crt|cer)$/.test(caFile)) {
+        throw new BackendError("invalid_input", "caFile");
+      }
+      settings = { ...settings, network: { ...settings.network, caFile } };
+      return changed();
+    },
+    Sends: async (before, limit) => sends.list(before, limit),
+    Send: async (id, offset) => sends.get(id, offset),
+    ClearSends: async (upTo) => sends.clear(upTo),
+    TestProvider: async (id) => {
+      const provider = describe(usable(id));
       if (keys.get(id)?.key.startsWith("bad")) {
         throw new BackendError("bad_key", "401");
       }
-      return { url: provider.url, models: modelsOf(provider) };
+      const usage = { kind: "exact", input: 11, output: 2, cached: 0, reasoning: 0 } as const;
+      const answer = "OK";
+      if (settings.sendLog && provider.kind !== "mock") {
+        sends.record(
+          {
+            providerId: id,
+            providerName: provider.name,
+            model: provider.model,
+            purpose: "test",
+            url: provider.url,
+            receivedBytes: 420,
+          },
+          JSON.stringify({ model: provider.model, messages: [{ role: "user", content: "Say OK." }] }),
+        );
+      }
+      return {
+        url: provider.url,
+        models: models.offered(provider),
+        modelsCode: "",
+        answer,
+        firstTokenMs: 310,
+        totalMs: 420,
+        usage,
+      };
     },
   };
 
@@ -183,6 +296,8 @@ export function createFakeSettings(config: Config): FakeSettings {
     state,
     keyOf: (id) => keys.get(id)?.key,
     menu: () => menu,
+    models,
+    sends,
     setKeyring: (next) => {
       keyring = next;
     },
@@ -206,13 +321,21 @@ function isLoopback(address: string): boolean {
   return /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/i.test(address);
 }
 
-function chatUrl(address: string): string {
-  return `${address.replace(/\/+$/, "").replace(/\/chat\/completions$/, "")}/chat/completions`;
+const tails = /\/(chat\/completions|responses|messages|models)$/;
+
+function rootOf(provider: Provider): string {
+  return provider.baseUrl.replace(/\/+$/, "").replace(tails, "");
 }
 
-function modelsOf(provider: Provider): readonly string[] {
-  if (provider.kind === "mock") {
-    return ["mock-1"];
+function requestUrl(provider: Provider): string {
+  const root = rootOf(provider);
+  switch (provider.kind) {
+    case "openai_responses":
+      return `${root}/responses`;
+    case "anthropic_messages":
+      return `${root}/messages`;
+    case "gemini":
+      return `${root}/models/${provider.model || "MODEL"}:streamGenerateContent?alt=sse`;
   }
-  return provider.profile === "deepseek" ? ["deepseek-chat", "deepseek-reasoner"] : ["model-a", "model-b"];
+  return `${root}/chat/completions`;
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { noParameters } from "./blank";
 import { createEvents, type Message } from "./events";
 import { createFakeBackend, type FakeBackend, type FakeOptions } from "./fake";
 import type { Document, Provider, RewriteRequest, SaveRequest } from "./gen";
@@ -12,6 +13,7 @@ const deepseek: Provider = {
   baseUrl: "https://api.deepseek.com",
   model: "deepseek-chat",
   contextTokens: 0,
+  ...noParameters,
 };
 const mock: Provider = {
   ...deepseek,
@@ -178,7 +180,7 @@ describe("fake settings", () => {
     const backend = createFakeBackend({ providers: [mock] });
     backend.refuse("Settings.TestProvider", "rate_limited", "429", 42_000);
     await expect(backend.settings.TestProvider("mock")).rejects.toMatchObject({ retryAfterMs: 42_000 });
-    await expect(backend.settings.TestProvider("mock")).resolves.toMatchObject({ models: ["mock-1"] });
+    await expect(backend.settings.TestProvider("mock")).resolves.toMatchObject({ models: [{ id: "mock-1" }] });
   });
 });
 

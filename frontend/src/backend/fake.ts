@@ -135,13 +135,15 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     now,
     emit,
   });
-  files.answerDialogs(options.dialogs ?? {});
+  let dialogs = options.dialogs ?? {};
+  files.answerDialogs(dialogs);
   const settings = createFakeSettings({
     settings: options.settings ?? {},
     providers: options.providers ?? [],
     keyring: options.keyring ?? "present",
     os: options.os ?? "linux",
     problems: options.problems ?? [],
+    chooseFile: () => dialogs.certificates ?? "",
     now,
     emit,
   });
@@ -223,7 +225,10 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     hasQuit: files.hasQuit,
     textOf: files.textOf,
     keyOf: settings.keyOf,
-    answerDialogs: files.answerDialogs,
+    answerDialogs: (next) => {
+      dialogs = next;
+      files.answerDialogs(next);
+    },
     changeOutside: files.changeOutside,
     setKeyring: settings.setKeyring,
     menu: settings.menu,

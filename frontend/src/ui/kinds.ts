@@ -1,4 +1,4 @@
-import type { Provider } from "../backend";
+import { noParameters, type Provider } from "../backend";
 import type { MessageKey } from "../i18n";
 
 /** A kind of provider as a person chooses it. */
@@ -92,6 +92,7 @@ export function newProvider(
     baseUrl: kind.baseUrl,
     model: kind.model,
     contextTokens: 0,
+    ...noParameters,
   };
 }
 

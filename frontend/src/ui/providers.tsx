@@ -315,7 +315,11 @@ function ModelRow({
             <MenuButton
               class="ib"
               label={t("provider.model.choose")}
-              items={models.map((model) => ({ id: model, label: model, checked: model === provider.model }))}
+              items={models.map(({ id: model }) => ({
+                id: model,
+                label: model,
+                checked: model === provider.model,
+              }))}
               onChoose={onCommit}
               end
             >
@@ -476,6 +480,7 @@ export function Select({ id, value, choices, onChange }: SelectProps) {
   );
 }
 
-function configOf({ id, name, kind, profile, baseUrl, model, contextTokens }: Provider): Provider {
-  return { id, name, kind, profile, baseUrl, model, contextTokens };
+function configOf(state: ProviderState): Provider {
+  const { needsKey: _, key: __, url: ___, problem: ____, modelsUrl: _____, ...provider } = state;
+  return provider;
 }

@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { act } from "preact/test-utils";
 import { afterEach, describe, expect, it } from "vitest";
+import { noParameters } from "../backend/blank";
 import { createFakeBackend, type FakeBackend, type FakeOptions } from "../backend/fake";
 import { setLanguage } from "../i18n";
 import { createDialogs } from "./dialog";
@@ -154,6 +155,7 @@ describe("the size of a context", () => {
     baseUrl: "https://api.example/v1",
     model: "m",
     contextTokens: 0,
+    ...noParameters,
   };
 
   // covers: K10

@@ -3,6 +3,7 @@ import {
   type Backend,
   type BackendError,
   decodeError,
+  defaultSettings,
   type Provider,
   type Settings,
   type SettingsState,
@@ -129,21 +130,12 @@ export function createSettings(backend: Backend): SettingsStore {
 }
 
 const emptySettings: SettingsState = {
-  settings: {
-    theme: "system",
-    language: "system",
-    face: "sans",
-    textSize: 17,
-    provider: "",
-    showHidden: false,
-    ignored: [],
-    permissions: { workspaceRead: "allow", notesWrite: "confirm" },
-    limits: { minutes: 10, steps: 25, tokens: 200_000 },
-  },
+  settings: defaultSettings,
   providers: [],
   problems: [],
   file: "",
   keptAside: "",
   version: "",
   os: "",
+  canMoveKeys: "",
 };

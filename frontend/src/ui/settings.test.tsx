@@ -2,6 +2,7 @@
 import { act } from "preact/test-utils";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Provider } from "../backend";
+import { noParameters } from "../backend/blank";
 import { createFakeBackend, type FakeBackend, type FakeOptions } from "../backend/fake";
 import { setLanguage } from "../i18n";
 import { createDialogs, DialogHost } from "./dialog";
@@ -17,6 +18,7 @@ const deepseek: Provider = {
   baseUrl: "https://api.deepseek.com",
   model: "deepseek-chat",
   contextTokens: 0,
+  ...noParameters,
 };
 const mock: Provider = {
   ...deepseek,

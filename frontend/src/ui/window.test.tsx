@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { act } from "preact/test-utils";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Recent } from "../backend";
+import { defaultSettings } from "../backend/blank";
 import { createFakeBackend } from "../backend/fake";
 import { setLanguage } from "../i18n";
 import { applyLook } from "./appearance";
@@ -477,15 +478,11 @@ describe("applyLook", () => {
   it("puts theme, language, system, face and size on the page", () => {
     const root = document.createElement("html");
     const settings = {
+      ...defaultSettings,
       theme: "system",
       language: "system",
       face: "serif",
       textSize: 20,
-      provider: "",
-      showHidden: false,
-      ignored: [],
-      permissions: { workspaceRead: "allow", notesWrite: "confirm" },
-      limits: { minutes: 10, steps: 25, tokens: 200_000 },
     };
     const state = {
       settings,
@@ -495,6 +492,7 @@ describe("applyLook", () => {
       keptAside: "",
       version: "",
       os: "windows",
+      canMoveKeys: "",
     };
     applyLook(root, state, { dark: true, contrast: false, languages: ["zh-CN"] });
     expect({ ...root.dataset, lang: root.lang }).toEqual({
