@@ -1,5 +1,4 @@
-// A client of the agent, written from docs/PROTOCOL.md alone.
-// node client.mjs HOME FOLDER says what it sees on standard output.
+// node client.mjs HOME FOLDER: a client of the agent, written from docs/PROTOCOL.md alone.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,16 +6,13 @@ import { connect } from 'node:net';
 const [home, folder] = process.argv.slice(2);
 const command = () => `mjs-${randomBytes(8).toString('hex')}`;
 let cursor = 0;
-
 async function attach() {
   const socket = connect(readFileSync(`${home}/agent.lock`, 'utf8').split('\n')[0]);
-  const calls = new Map();
-  const events = [];
-  let waiting = [];
+  const calls = new Map(), events = [];
+  let waiting = [], rest = '';
   const take = (event) => {
-    if (event.seq <= cursor) return;
-    cursor = event.seq;
-    events.push(event);
+    if (event.seq > cursor) events.push(event);
+    cursor = Math.max(cursor, event.seq);
     waiting = waiting.filter((look) => !look());
   };
   const receive = (line) => {
@@ -25,31 +21,26 @@ async function attach() {
     else if (!method && error) calls.get(id).reject(new Error(error.data?.code ?? error.code));
     else if (!method) calls.get(id).resolve(result);
   };
-  let rest = '';
   socket.setEncoding('utf8').on('data', (data) => {
     const lines = (rest + data).split('\n'); // LF alone ends a line
     rest = lines.pop();
     lines.forEach(receive);
   });
-  const call = (method, params) =>
-    new Promise((resolve, reject) => {
-      const id = calls.size + 1;
-      calls.set(id, { resolve, reject });
-      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-    });
-  const event = (runId, type) =>
-    new Promise((resolve) => {
-      const look = () => events.some((e) => e.runId === runId && e.type === type && (resolve(e.payload), true));
-      if (!look()) waiting.push(look);
-    });
-  const holder = await call('hello', { protocol: 1, kind: 'other', version: 'client.mjs' });
-  console.log('holder', holder.kind, holder.runner.status);
+  const call = (method, params) => new Promise((resolve, reject) => {
+    calls.set(calls.size + 1, { resolve, reject });
+    socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: calls.size, method, params })}\n`);
+  });
+  const event = (runId, type) => new Promise((resolve) => {
+    const look = () => events.some((e) => e.runId === runId && e.type === type && (resolve(e.payload), true));
+    if (!look()) waiting.push(look);
+  });
+  const { kind, runner } = await call('hello', { protocol: 1, kind: 'other', version: 'client.mjs' });
+  console.log('holder', kind, runner.status);
   const state = await call('events.subscribe', { afterSeq: cursor });
   state.events.forEach(take);
   cursor = Math.max(cursor, state.snapshotSeq);
   return { call, event, socket };
 }
-
 const ask = (name) => ({ commandId: command(), modelRef: { providerId: 'mock', model: '' }, folder, input: `/tool createDocument {"dir":"","name":"${name}","text":"# Made\\n"}` });
 let client = await attach();
 const task = ask('by-script.md');
