@@ -163,6 +163,7 @@ func encode(v any) (json.RawMessage, error) {
 type understood struct {
 	settings  Settings
 	providers []Provider // without the mock
+	entry     []int      // of each provider: where it stands in the file's list
 	problems  []string
 }
 
@@ -183,6 +184,10 @@ func (u *understood) readSettings(o object) {
 			continue
 		}
 		if !ok {
+			continue
+		}
+		if key == presetsKey {
+			u.readPresets(raw)
 			continue
 		}
 		next := u.settings
@@ -243,6 +248,20 @@ func decodeField(s *Settings, key string, raw json.RawMessage) bool {
 		err = json.Unmarshal(raw, &s.Limits.Steps)
 	case "limits.tokens":
 		err = json.Unmarshal(raw, &s.Limits.Tokens)
+	case "network.proxy":
+		err = json.Unmarshal(raw, &s.Network.Proxy)
+	case "network.proxyUrl":
+		err = json.Unmarshal(raw, &s.Network.ProxyURL)
+	case "network.proxyUser":
+		err = json.Unmarshal(raw, &s.Network.ProxyUser)
+	case "network.bypass":
+		var hosts []string
+		err = json.Unmarshal(raw, &hosts)
+		s.Network.Bypass = hosts
+	case "network.caFile":
+		err = json.Unmarshal(raw, &s.Network.CAFile)
+	case "sendLog":
+		err = json.Unmarshal(raw, &s.SendLog)
 	default:
 		err = errors.New("no such field")
 	}
@@ -255,6 +274,7 @@ func settingKeys() []string {
 	return []string{
 		"theme", "language", "face", "textSize", "provider", "showHidden", "ignored",
 		"permissions.workspaceRead", "permissions.notesWrite", "limits.minutes", "limits.steps", "limits.tokens",
+		presetsKey, "network.proxy", "network.proxyUrl", "network.proxyUser", "network.bypass", "network.caFile", "sendLog",
 	}
 }
 
@@ -282,6 +302,20 @@ func (s Settings) field(key string) any {
 		return s.Limits.Steps
 	case "limits.tokens":
 		return s.Limits.Tokens
+	case presetsKey:
+		return s.Presets
+	case "network.proxy":
+		return s.Network.Proxy
+	case "network.proxyUrl":
+		return s.Network.ProxyURL
+	case "network.proxyUser":
+		return s.Network.ProxyUser
+	case "network.bypass":
+		return s.Network.Bypass
+	case "network.caFile":
+		return s.Network.CAFile
+	case "sendLog":
+		return s.SendLog
 	default:
 		return s.Provider
 	}
@@ -300,48 +334,45 @@ func (u *understood) readProviders(o object) {
 		return
 	}
 	for i, entry := range list {
-		p, field := decodeProvider(entry)
-		if field == contextTokensKey {
-			u.problems = append(u.problems, providersKey+"["+itoa(i)+"]."+field)
-			p.ContextTokens, field = 0, ""
+		at := providersKey + "[" + itoa(i) + "]."
+		p, void, field := decodeProvider(entry)
+		for _, key := range void {
+			u.problems = append(u.problems, at+key)
 		}
 		if field == "" && (p.ID == Mock().ID || u.knows(p.ID)) {
 			field = "id"
 		}
 		if field != "" {
-			u.problems = append(u.problems, providersKey+"["+itoa(i)+"]."+field)
+			u.problems = append(u.problems, at+field)
 			continue
 		}
-		u.providers = append(u.providers, p)
+		u.providers, u.entry = append(u.providers, p), append(u.entry, i)
 	}
 }
 
-// decodeProvider returns the provider in raw or the field that voids it; where
-// that is the size of its context, the rest of it holds.
-func decodeProvider(raw json.RawMessage) (Provider, string) {
+// decodeProvider returns the provider in raw, or the field that voids it. void
+// are the fields of one that holds whose values cannot be used: they are as if
+// they were not there.
+func decodeProvider(raw json.RawMessage) (p Provider, void []string, field string) {
 	o, whole := parseObject(raw)
 	if !whole {
-		return Provider{}, "id"
+		return Provider{}, nil, "id"
 	}
-	var p Provider
 	for key, to := range providerFields(&p) {
 		value, ok := o.get(key)
 		if ok && (string(value) == "null" || json.Unmarshal(value, to) != nil) {
-			return Provider{}, key
+			return Provider{}, nil, key
 		}
 	}
 	p = p.trimmed()
-	if field := p.check(); field != "" {
-		return p, field
+	if field := p.checkAddress(); field != "" {
+		return p, nil, field
 	}
-	if value, ok := o.get(contextTokensKey); ok {
-		if string(value) == "null" || json.Unmarshal(value, &p.ContextTokens) != nil {
-			return p, contextTokensKey
-		}
-	}
-	return p, p.check()
+	void = p.readOptions(o)
+	return p, void, ""
 }
 
+// providerFields are the fields that hold the address of a provider.
 func providerFields(p *Provider) map[string]*string {
 	return map[string]*string{
 		"id": &p.ID, "name": &p.Name, "kind": &p.Kind, "profile": &p.Profile, "baseUrl": &p.BaseURL, "model": &p.Model,
@@ -359,59 +390,6 @@ func (u *understood) knows(id string) bool {
 		}
 	}
 	return false
-}
-
-// withProvider puts p into the list of o: over the entry with its id, whose
-// unknown members stay, or at the end. drop takes the entry out instead.
-// Entries that cannot be used stay as they are.
-func withProvider(o object, p Provider, drop bool) (object, error) {
-	var list []json.RawMessage
-	if raw, ok := o.get(providersKey); ok {
-		if err := json.Unmarshal(raw, &list); err != nil {
-			list = nil // reported as a problem; the person chose to go on
-		}
-	}
-	out := make([]json.RawMessage, 0, len(list)+1)
-	found := false
-	for _, entry := range list {
-		old, _ := parseObject(entry)
-		var id string
-		if raw, ok := old.get("id"); !ok || json.Unmarshal(raw, &id) != nil || id != p.ID || found {
-			out = append(out, entry)
-			continue
-		}
-		found = true
-		if drop {
-			continue
-		}
-		merged, err := mergeProvider(old, p)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, merged)
-	}
-	if !found && !drop {
-		added, err := mergeProvider(nil, p)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, added)
-	}
-	return o.set(providersKey, out)
-}
-
-func mergeProvider(o object, p Provider) (json.RawMessage, error) {
-	fields := providerFields(&p)
-	var err error
-	for _, key := range []string{"id", "name", "kind", "profile", "baseUrl", "model"} {
-		if o, err = o.set(key, *fields[key]); err != nil {
-			return nil, err
-		}
-	}
-	if o, err = o.set(contextTokensKey, p.ContextTokens); err != nil {
-		return nil, err
-	}
-	return o.raw()
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

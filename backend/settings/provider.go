@@ -78,14 +78,23 @@ func Mock() Provider {
 
 const maxProviderText = 200 // characters in a name or model
 
-// contextTokensKey is the one field of a provider that can be done without: a
-// bad value of it does not void the others.
-const contextTokensKey = "contextTokens"
-
 // check returns the JSON name of the first field that cannot be used, or "".
 func (p Provider) check() string {
+	if field := p.checkAddress(); field != "" {
+		return field
+	}
+	for _, key := range optionalKeys() {
+		if !p.allows(key) {
+			return key
+		}
+	}
+	return ""
+}
+
+// checkAddress is check for the fields that a provider cannot do without.
+func (p Provider) checkAddress() string {
 	switch {
-	case !validID(p.ID):
+	case !validID(p.ID) || p.ID == ProxyRef:
 		return "id"
 	case !printable(p.Name) || p.Name == "":
 		return "name"
@@ -100,17 +109,30 @@ func (p Provider) check() string {
 		return "baseUrl"
 	case !printable(p.Model):
 		return "model"
-	case p.ContextTokens != 0 && (p.ContextTokens < MinContextTokens || p.ContextTokens > MaxContextTokens):
-		return contextTokensKey
 	}
 	return ""
 }
 
-// trimmed is p without blanks round what a person typed.
+// trimmed is p without blanks round what a person typed, with lists that are not
+// nil and are nobody else's.
 func (p Provider) trimmed() Provider {
-	for _, s := range []*string{&p.ID, &p.Name, &p.Kind, &p.Profile, &p.BaseURL, &p.Model} {
+	p = p.clone()
+	for _, s := range []*string{&p.ID, &p.Name, &p.Kind, &p.Profile, &p.BaseURL, &p.Model, &p.Temperature, &p.Effort} {
 		*s = strings.TrimSpace(*s)
 	}
+	for i := range p.Favourites {
+		p.Favourites[i] = strings.TrimSpace(p.Favourites[i])
+	}
+	for i := range p.Prices {
+		p.Prices[i].Model, p.Prices[i].Currency = strings.TrimSpace(p.Prices[i].Model), strings.TrimSpace(p.Prices[i].Currency)
+	}
+	return p
+}
+
+// clone returns a copy that shares nothing; its lists are not nil.
+func (p Provider) clone() Provider {
+	p.Favourites = append([]string{}, p.Favourites...)
+	p.Prices = append([]Price{}, p.Prices...)
 	return p
 }
 
@@ -168,7 +190,8 @@ func loopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// idFor makes an id out of a name that none of taken has.
+// idFor makes an id out of a name that none of taken has, and that is kept for
+// nothing else.
 func idFor(name string, taken []Provider) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -187,7 +210,7 @@ func idFor(name string, taken []Provider) string {
 		stem = "provider"
 	}
 	id := stem
-	for n := 2; slices.ContainsFunc(taken, func(p Provider) bool { return p.ID == id }); n++ {
+	for n := 2; id == ProxyRef || slices.ContainsFunc(taken, func(p Provider) bool { return p.ID == id }); n++ {
 		id = stem + "-" + itoa(n)
 	}
 	return id

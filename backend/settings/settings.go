@@ -39,7 +39,7 @@ type Settings struct {
 	Permissions Permissions `json:"permissions"`
 	Limits      Limits      `json:"limits"`
 	// Presets are the models that presets of a rewrite use in place of that of
-	// Provider; never nil.
+	// Provider, each preset at most once; never nil, at most MaxPresets.
 	Presets []PresetModel `json:"presets"`
 	Network Network       `json:"network"`
 	// SendLog keeps what leaves for providers, so that it can be looked at (K9).
@@ -48,25 +48,28 @@ type Settings struct {
 
 // PresetModel is the model that a preset of a rewrite uses.
 type PresetModel struct {
-	Preset   string `json:"preset"`
+	// Preset is the id of one: lower-case letters, digits and hyphens.
+	Preset string `json:"preset"`
+	// Provider is the id of one that exists; with it goes the entry.
 	Provider string `json:"provider"`
-	Model    string `json:"model"`
+	// Model is one of the provider; "" is the one that is set there.
+	Model string `json:"model"`
 }
 
 // Network says how providers are reached (K7).
 type Network struct {
 	// Proxy is system, none or manual.
 	Proxy string `json:"proxy"`
-	// ProxyURL is the proxy of manual: http, https or socks5, without a user
-	// name or password.
+	// ProxyURL is the proxy of manual: http, https or socks5, a host and perhaps
+	// a port, without a user name or password; "" while it is being set up.
 	ProxyURL string `json:"proxyUrl"`
 	// ProxyUser is the name that the proxy of manual knows the person by; ""
 	// for none. The password is kept where keys are, under ProxyRef.
 	ProxyUser string `json:"proxyUser"`
 	// Bypass are hosts that the proxy of manual is not asked for, as in NO_PROXY;
-	// never nil.
+	// never nil, at most MaxBypass.
 	Bypass []string `json:"bypass"`
-	// CAFile is the path of certificates, as PEM, that are trusted besides those
+	// CAFile is the absolute path of certificates, as PEM, that are trusted besides those
 	// of the system; "" for none.
 	CAFile string `json:"caFile"`
 }
@@ -126,7 +129,23 @@ func (s Settings) check() string {
 	if field := s.Permissions.check(); field != "" {
 		return field
 	}
-	return s.Limits.check()
+	if field := s.Limits.check(); field != "" {
+		return field
+	}
+	if !validPresets(s.Presets) {
+		return presetsKey
+	}
+	return s.Network.check()
+}
+
+// trimmed is s without blanks round what a person typed.
+func (s Settings) trimmed() Settings {
+	s = s.clone()
+	for i := range s.Presets {
+		s.Presets[i].Model = strings.TrimSpace(s.Presets[i].Model)
+	}
+	s.Network = s.Network.trimmed()
+	return s
 }
 
 // noName reports whether s can be no name of a file or folder.

@@ -78,7 +78,11 @@ func (s *Store) Get() Settings {
 func (s *Store) Providers() []Provider {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return append([]Provider{Mock()}, s.said.providers...)
+	all := []Provider{Mock()}
+	for _, p := range s.said.providers {
+		all = append(all, p.clone())
+	}
+	return all
 }
 
 // Provider returns the provider with an id.
@@ -112,6 +116,7 @@ func (s *Store) KeptAside() string {
 // Detail; disk_full, read_only, after which the old settings hold.
 func (s *Store) Update(next Settings) error {
 	const op = "update settings"
+	next = next.trimmed()
 	if field := next.check(); field != "" {
 		return invalid(op, field)
 	}
@@ -120,6 +125,11 @@ func (s *Store) Update(next Settings) error {
 	return s.change(func(o object, said understood) (object, error) {
 		if !said.knows(next.Provider) {
 			return nil, invalid(op, "provider")
+		}
+		for _, m := range next.Presets {
+			if !said.knows(m.Provider) {
+				return nil, invalid(op, presetsKey)
+			}
 		}
 		var err error
 		for _, key := range settingKeys() {
@@ -142,7 +152,7 @@ func (s *Store) SaveProvider(p Provider) (Provider, error) {
 	p = p.trimmed()
 	err := s.change(func(o object, said understood) (object, error) {
 		if p.ID == "" {
-			p.ID = idFor(p.Name, append(slices.Clone(said.providers), Mock()))
+			p.ID = said.newID(p.Name)
 		}
 		if p.ID == Mock().ID {
 			return nil, invalid(op, "id")
@@ -158,8 +168,9 @@ func (s *Store) SaveProvider(p Provider) (Provider, error) {
 	return p, nil
 }
 
-// DeleteProvider removes a provider; when it was the chosen one, none is. Its
-// key is not ours to remove. Faults: not_found, invalid_input for the mock,
+// DeleteProvider removes a provider, with its favourites, its prices and the
+// presets that use it; when it was the chosen one, none is. Its key is not ours
+// to remove. Faults: not_found, invalid_input for the mock,
 // and those of writing.
 func (s *Store) DeleteProvider(id string) error {
 	const op = "delete provider"
@@ -174,7 +185,10 @@ func (s *Store) DeleteProvider(id string) error {
 		if err == nil && said.settings.Provider == id {
 			o, err = o.set("provider", "")
 		}
-		return o, err
+		if err != nil {
+			return nil, err
+		}
+		return withoutPresets(o, id)
 	})
 }
 

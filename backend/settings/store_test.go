@@ -112,6 +112,15 @@ func TestStore_WritesWhatAPersonCanRead(t *testing.T) {
     "steps": 25,
     "tokens": 200000
   },
+  "presets": [],
+  "network": {
+    "proxy": "system",
+    "proxyUrl": "",
+    "proxyUser": "",
+    "bypass": [],
+    "caFile": ""
+  },
+  "sendLog": true,
   "providers": [
     {
       "id": "openai",
@@ -120,7 +129,12 @@ func TestStore_WritesWhatAPersonCanRead(t *testing.T) {
       "profile": "",
       "baseUrl": "https://api.openai.invalid/v1",
       "model": "gpt-x",
-      "contextTokens": 0
+      "contextTokens": 0,
+      "maxOutputTokens": 0,
+      "temperature": "",
+      "effort": "",
+      "favourites": [],
+      "prices": []
     }
   ]
 }
