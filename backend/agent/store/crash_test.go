@@ -241,6 +241,7 @@ var children = map[string]func(ctx context.Context, s *Store) error{
 		return err
 	},
 	"conversation": childConversation,
+	"sending":      childSending,
 	"io error":     childIOError,
 	// recovering dies in the middle of recovering another crash.
 	"recovering": func(ctx context.Context, s *Store) error {

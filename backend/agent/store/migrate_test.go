@@ -111,6 +111,33 @@ func TestMigrate_AConversationOfSchema2IsWhole(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 }
 
+// covers: R12 K9 K10
+func TestMigrate_FromSchema3(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := openAt(t, saved(t, "v3.sql"), "two")
+	recovered(t, s)
+	h, err := s.History(ctx, "s-1")
+	must(t, err)
+	if h.Verdicts["t-1"] != core.VerdictApplied || len(h.Messages) != 2 {
+		t.Errorf("history is %+v", h)
+	}
+	if list, err := s.Contexts(ctx, "run-3"); err != nil || len(list) != 1 || list[0].Tokens != 5 {
+		t.Errorf("contexts are %+v, %v", list, err)
+	}
+	if log := sends(t, s); log.Count != 0 || log.Sends == nil {
+		t.Errorf("send log is %+v", log)
+	}
+	n := sending()
+	n.SessionID, n.RunID = "s-1", "run-3"
+	id := sent(t, s, n, "body")
+	must(t, s.LearnFact(ctx, Place{"p", "h"}, "m", fact(core.FactTools, "no", core.SourceLearned, 900)))
+	must(t, s.DeleteSession(ctx, "x", "s-1"))
+	if got, _, err := s.SendBody(ctx, id, 0, 10); err != nil || got.HasBody {
+		t.Errorf("entry is %+v, %v", got, err)
+	}
+}
+
 func TestMigrate_AStepThatFailsLeavesTheOldSchema(t *testing.T) {
 	t.Parallel()
 	path := saved(t, "v1.sql")

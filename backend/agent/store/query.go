@@ -437,6 +437,58 @@ func scanArtifact(r scanner) (artifactRow, error) {
 	return a, err
 }
 
+const (
+	qLearnFact = `INSERT INTO model_facts(provider_id,host,model,name,value,source,at) VALUES(?,?,?,?,?,?,?)
+ ON CONFLICT(provider_id,host,model,name,source) DO UPDATE SET value=excluded.value,at=excluded.at`
+	qFacts = `SELECT name,value,source,at FROM model_facts WHERE provider_id=? AND host=? AND model=? AND at>CASE source WHEN 'learned' THEN ? ELSE ? END ORDER BY at DESC,id DESC`
+	// Those that stay are the newest.
+	qTrimFacts    = `DELETE FROM model_facts WHERE id IN(SELECT id FROM model_facts WHERE provider_id=? AND host=? AND model=? ORDER BY at DESC,id DESC LIMIT -1 OFFSET ?)`
+	qTrimAllFacts = `DELETE FROM model_facts WHERE id IN(SELECT id FROM model_facts ORDER BY at DESC,id DESC LIMIT -1 OFFSET ?)`
+	qDropOldFacts = `DELETE FROM model_facts WHERE at<=CASE source WHEN 'learned' THEN ? ELSE ? END`
+	qForgetFacts  = `DELETE FROM model_facts WHERE provider_id=? AND host=? AND model=?`
+)
+
+func scanFact(r scanner) (f core.Fact, err error) {
+	err = r.Scan(&f.Name, &f.Value, &f.Source, &f.AtMs)
+	return f, err
+}
+
+const (
+	qInsertSend = `INSERT INTO sends(at,boot_id,provider_id,provider_name,model,purpose,session_id,run_id,method,url,proxy,sent_bytes,kept_bytes,body) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+	qEndSend    = `UPDATE sends SET ended_at=?,status=?,code=?,received_bytes=? WHERE id=? AND ended_at IS NULL`
+	// An end that an earlier start did not see never comes. Each takes the id of
+	// this start first.
+	sendColumns = `SELECT id,at,COALESCE(ended_at,0),provider_id,provider_name,model,purpose,COALESCE(session_id,''),COALESCE(run_id,''),method,url,proxy,sent_bytes,received_bytes,status,CASE WHEN ended_at IS NULL AND boot_id<>? THEN 'interrupted' ELSE code END,body IS NOT NULL FROM sends `
+
+	qSends    = sendColumns + `WHERE id<? ORDER BY id DESC LIMIT ?`
+	qSend     = sendColumns + `WHERE id=?`
+	qSendBody = `SELECT body FROM sends WHERE id=?`
+	qSendSize = `SELECT count(*),COALESCE(sum(kept_bytes),0) FROM sends`
+
+	qClearSends   = `DELETE FROM sends WHERE id<=?`
+	qDropOldSends = `DELETE FROM sends WHERE at<?`
+	qTrimSends    = `DELETE FROM sends WHERE id<=(SELECT max(id) FROM(SELECT id,sum(kept_bytes) OVER w AS bytes,count(*) OVER w AS n FROM sends WINDOW w AS(ORDER BY id DESC)) WHERE bytes>? OR n>?) AND id<?`
+)
+
+func scanSend(r scanner) (n Send, err error) {
+	err = r.Scan(&n.ID, &n.AtMs, &n.EndedAtMs, &n.ProviderID, &n.ProviderName, &n.Model, &n.Purpose, &n.SessionID, &n.RunID,
+		&n.Method, &n.URL, &n.Proxy, &n.SentBytes, &n.ReceivedBytes, &n.Status, &n.Code, &n.HasBody)
+	return n, err
+}
+
+// sendSize is how much the send log holds.
+type sendSize struct{ count, bytes int64 }
+
+func scanSendSize(r scanner) (n sendSize, err error) {
+	err = r.Scan(&n.count, &n.bytes)
+	return n, err
+}
+
+func scanBytes(r scanner) (b []byte, err error) {
+	err = r.Scan(&b)
+	return b, err
+}
+
 // qDropSession removes the rows of a session, those that refer to others
 // first. Each takes the id of the session.
 const ofSession = `IN(SELECT id FROM runs WHERE session_id=?)`
@@ -457,6 +509,8 @@ func qDropSession() []string {
 		`DELETE FROM messages WHERE session_id=?`,
 		`DELETE FROM runs WHERE session_id=?`,
 		`DELETE FROM events WHERE session_id=?`,
+		// That something left stays known, and what it was does not.
+		`UPDATE sends SET body=NULL,kept_bytes=0 WHERE session_id=?`,
 		`DELETE FROM sessions WHERE id=?`,
 	}
 }

@@ -84,7 +84,10 @@ func (s *Store) Recover(ctx context.Context) (core.Recovered, error) {
 	if err := s.sweep(ctx); err != nil {
 		return core.Recovered{}, err
 	}
-	return found, s.dropOldEvents(ctx)
+	if err := s.dropOldEvents(ctx); err != nil {
+		return core.Recovered{}, err
+	}
+	return found, s.change(ctx, "drop old records", func(ctx context.Context, t *tx) error { return t.dropOldRecords(ctx) })
 }
 
 // recover settles one run of an older start.

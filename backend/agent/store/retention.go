@@ -27,7 +27,7 @@ const (
 	logAgain = time.Second
 )
 
-// dropEvery is how often a store that stays open lets old events go.
+// dropEvery is how often a store that stays open lets go what is old.
 const dropEvery = 24 * time.Hour
 
 // dropPage is how many sessions lose their events in one transaction.
@@ -66,13 +66,24 @@ func (t *tx) dropOldEvents(ctx context.Context) (int, error) {
 	return len(old), nil
 }
 
+// dropOldRecords lets entries of the send log and facts of models go that are
+// past their time.
+func (t *tx) dropOldRecords(ctx context.Context) error {
+	if err := t.dropOldSends(ctx); err != nil {
+		return err
+	}
+	return t.dropOldFacts(ctx)
+}
+
 // daily is the change that the writer makes by itself once a day.
 func daily() job {
 	return job{
 		op: "drop old events", done: make(chan error, 1),
 		do: func(ctx context.Context, t *tx) error {
-			_, err := t.dropOldEvents(ctx)
-			return err
+			if _, err := t.dropOldEvents(ctx); err != nil {
+				return err
+			}
+			return t.dropOldRecords(ctx)
 		},
 	}
 }

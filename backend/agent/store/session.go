@@ -109,7 +109,7 @@ func (s *Store) ChangeSession(ctx context.Context, cmd core.CommandID, id core.S
 // DeleteSession removes a session with everything that belongs to it: runs,
 // messages, calls, proposals, what was sent, events and files (R11). Only the
 // ids and digests of its commands stay, so that none of them starts anything
-// again. It gives busy while a run of the session has not ended. What was
+// again, and the entries of the send log, without their bodies. It gives busy while a run of the session has not ended. What was
 // removed is overwritten in the database and its log.
 func (s *Store) DeleteSession(ctx context.Context, cmd core.CommandID, id core.SessionID) error {
 	const op = "delete session"

@@ -1,6 +1,8 @@
 // Package store is the SQLite journal of the agent host: sessions, runs, tool
-// calls, proposals, events, and the files of outputs that are too large for
-// it. It implements core.Journal and is the only importer of the driver. It knows no protocol, no model and no document.
+// calls, proposals, events, the send log, what was learned of models, and the
+// files of outputs that are too large for it. It implements core.Journal and is
+// the only importer of the driver. It knows no protocol, no model and no
+// document.
 //
 // One goroutine owns the one connection that writes. Changes that wait at the
 // same time share a transaction, each in a savepoint of its own, so that many
@@ -80,6 +82,13 @@ type Config struct {
 	// KeepContexts is of how many runs Contexts are kept; 0 means
 	// DefaultKeepContexts.
 	KeepContexts int
+	// KeepSends is how long an entry of the send log is kept, 0 for
+	// DefaultKeepSends and below 0 for ever; MaxSends and SendBytes are how many
+	// there are and how much their bodies take, 0 for DefaultSends and
+	// DefaultSendBytes.
+	KeepSends time.Duration
+	MaxSends  int
+	SendBytes int64
 }
 
 // Store is a core.Journal in one SQLite file. Its methods may be called from
@@ -143,6 +152,15 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if cfg.KeepContexts == 0 {
 		cfg.KeepContexts = DefaultKeepContexts
+	}
+	if cfg.KeepSends == 0 {
+		cfg.KeepSends = DefaultKeepSends
+	}
+	if cfg.MaxSends == 0 {
+		cfg.MaxSends = DefaultSends
+	}
+	if cfg.SendBytes == 0 {
+		cfg.SendBytes = DefaultSendBytes
 	}
 	s := &Store{
 		cfg: cfg, log: cfg.Log,

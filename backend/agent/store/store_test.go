@@ -217,7 +217,7 @@ func TestOpen_MakesAPrivateFileWithTheWholeSchema(t *testing.T) {
 	tables, err := all(t.Context(), plain{s.reader}, scanString,
 		`SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite_%' ORDER BY name`)
 	must(t, err)
-	if diff := cmp.Diff(strings.Fields("approvals artifacts commands contexts envelopes events grants messages meta model_calls proposals reconciliations runs sessions tool_calls"), tables); diff != "" {
+	if diff := cmp.Diff(strings.Fields("approvals artifacts commands contexts envelopes events grants messages meta model_calls model_facts proposals reconciliations runs sends sessions tool_calls"), tables); diff != "" {
 		t.Errorf("tables (-want +got):\n%s", diff)
 	}
 	strict, _, err := one(t.Context(), plain{s.reader}, scanInt, `SELECT count(*) FROM pragma_table_list WHERE strict=1 AND schema='main'`)
