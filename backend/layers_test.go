@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 		"agent/core", "agent/crash", "agent/wire", "agent/resolve", "document", "search", "reviewed", "workspace", "markdown", "text", "fault",
 	},
 	"cli": {
-		"agent/runner", "agent/host", "agent/tools", "agent/task", "agent/core", "agent/feed", "agent/wire", "attach", "document", "search", "workspace", "credential", "settings", "text", "fault",
+		"agent/runner", "agent/host", "agent/tools", "agent/task", "agent/core", "agent/feed", "agent/wire", "attach", "document", "search", "workspace", "credential", "network", "settings", "text", "fault",
 	},
 	"api": {
 		"agent/host", "agent/tools", "agent/task", "agent/core", "agent/crash", "agent/wire", "attach", "document", "search", "reviewed", "workspace", "settings", "credential", "markdown", "provider", "provider/endpoint", "network", "text", "fault",

@@ -11,6 +11,7 @@ import (
 	"galley/backend/agent/wire"
 	"galley/backend/document"
 	"galley/backend/fault"
+	"galley/backend/network"
 	"galley/backend/settings"
 	"galley/backend/text"
 )
@@ -30,6 +31,7 @@ type Agent struct {
 	host     *host.Host
 	docs     *document.Set
 	settings *settings.Store
+	network  *network.Resolver
 	// promptDir is where a person's own prompts lie.
 	promptDir string
 	// submit accepts a run of a conversation: the host's, but in tests.
@@ -108,6 +110,10 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 	if req.From < 0 || req.From > req.To || req.To > text.Length(snap.Text) {
 		return host.Rewrite{}, fault.New(fault.InvalidInput, op, nil)
 	}
+	reached, err := task.ProviderConfig(s.ctx(), s.settings, s.network, p)
+	if err != nil {
+		return host.Rewrite{}, err
+	}
 	return host.Rewrite{
 		CommandID: core.CommandID(req.CommandID),
 		Snapshot: core.Snapshot{
@@ -118,7 +124,7 @@ func (s *Agent) rewriteOf(req RewriteRequest) (host.Rewrite, error) {
 			Preset: req.Preset, Prompt: prompt, Instruction: req.Instruction, Language: req.Language,
 		},
 		Model:      ref,
-		Provider:   task.ProviderConfig(p),
+		Provider:   reached,
 		Budget:     task.Budget(s.settings.Get().Limits),
 		Supersedes: core.ProposalID(req.Supersedes),
 

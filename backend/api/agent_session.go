@@ -115,9 +115,13 @@ func (s *Agent) asked(op string, request any, command string, at Place, provider
 	if err != nil {
 		return asking{}, err
 	}
+	reached, err := task.ProviderConfig(s.ctx(), s.settings, s.network, p)
+	if err != nil {
+		return asking{}, err
+	}
 	a := asking{
 		request: request, command: core.CommandID(command),
-		model: ref, provider: task.ProviderConfig(p), contextTokens: p.ContextTokens,
+		model: ref, provider: reached, contextTokens: p.ContextTokens,
 		policy: task.Policy(now.Permissions), budget: task.Budget(now.Limits),
 		tools: task.Tools(p), folder: s.folder(), document: at.DocumentID,
 	}

@@ -14,6 +14,7 @@ import (
 	"galley/backend/credential"
 	"galley/backend/document"
 	"galley/backend/fault"
+	"galley/backend/network"
 	"galley/backend/reviewed"
 	"galley/backend/search"
 	"galley/backend/settings"
@@ -34,6 +35,8 @@ type Config struct {
 	Quit func()
 	// Ring is the keyring; nil for the system's.
 	Ring credential.Ring
+	// Network says where a proxy is looked for; its zero value is the system.
+	Network network.Config
 }
 
 // Backend is everything behind the window, wired. Make one with [New], start it
@@ -48,10 +51,12 @@ type Backend struct {
 	set    *document.Set
 	host   *host.Host
 	// tools carries out what runs ask for; tasks makes those of other programs.
-	tools   *tools.Executor
-	tasks   *task.Maker
-	store   *settings.Store
-	keys    *credential.Store
+	tools *tools.Executor
+	tasks *task.Maker
+	store *settings.Store
+	keys  *credential.Store
+	// network says how providers are reached.
+	network *network.Resolver
 	emitter *Emitter
 	search  *search.Engine
 	index   *search.Index
@@ -89,7 +94,8 @@ func New(cfg Config) (*Backend, error) {
 		return nil, err
 	}
 	keys := credential.New(credential.Config{KeysFile: cfg.Home.Keys(), PlainFile: cfg.Home.Credentials(), Ring: cfg.Ring})
-	b := &Backend{grants: grants, set: set, store: store, keys: keys, log: cfg.Log, recoveryDir: cfg.Home.Recovery(), emitter: emitter}
+	net := network.New(cfg.Network)
+	b := &Backend{network: net, grants: grants, set: set, store: store, keys: keys, log: cfg.Log, recoveryDir: cfg.Home.Recovery(), emitter: emitter}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.closing = &closing{end: func() {
 		cfg.Log.Warn("page takes no note of the question to close, ending")
@@ -111,9 +117,9 @@ func New(cfg Config) (*Backend, error) {
 	if err = b.newHost(cfg); err != nil {
 		return nil, err
 	}
-	b.agent = &Agent{host: b.host, submit: b.host.Submit, docs: set, settings: store, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, begin: b.reach, end: b.tools.End, ctx: ctx, log: cfg.Log}
+	b.agent = &Agent{host: b.host, submit: b.host.Submit, docs: set, settings: store, network: net, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, begin: b.reach, end: b.tools.End, ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
-		store: store, aside: b.setAside, home: cfg.Home, keys: keys, host: b.host, emitter: b.emitter,
+		store: store, aside: b.setAside, home: cfg.Home, keys: keys, network: net, host: b.host, emitter: b.emitter,
 		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,
 	}
 	return b, nil
@@ -228,6 +234,7 @@ func (b *Backend) Close(ctx context.Context) error {
 	b.index.Close()
 	b.wg.Wait()
 	err = errors.Join(err, b.stored.Flush())
+	b.network.Close()
 	b.keys.Close()
 	b.grants.Close()
 	return err

@@ -29,14 +29,16 @@ func (b *Backend) newHost(cfg Config) (err error) {
 		return err
 	}
 	b.tasks = task.New(task.Config{
-		Settings: b.store, Log: cfg.Log, Open: b.openAt, Language: b.language,
+		Settings: b.store, Network: b.network, Log: cfg.Log, Open: b.openAt, Language: b.language,
 		Begin: b.reach, End: b.tools.End,
 	})
 	agent := attach.NewAgent(attach.AgentConfig{Home: cfg.Home, Kind: wire.ClientWindow, Version: cfg.Version, Log: cfg.Log})
 	b.host, err = host.New(host.Config{
 		Home: cfg.Home.Dir, Logger: cfg.Log,
-		Credential: func(ctx context.Context, ref string) (string, error) { return task.Key(ctx, b.store, b.keys, ref) },
-		Claim:      agent.Claim, Dial: agent.Dial, Tools: b.tools, Complete: b.tasks.Complete, Abandon: b.tasks.Drop,
+		Credential: func(ctx context.Context, ref string) (string, error) {
+			return task.Key(ctx, b.store, b.network, b.keys, ref)
+		},
+		Claim: agent.Claim, Dial: agent.Dial, Tools: b.tools, Complete: b.tasks.Complete, Abandon: b.tasks.Drop,
 		OnEvent: b.onEvent, OnPreview: b.emitter.EmitPreview, OnResync: b.resync,
 		OnRunner: func(r host.Runner) { b.emitter.Emit("runner.changed", runnerStateOf(r)) },
 	})

@@ -24,6 +24,7 @@ import (
 	"galley/backend/agent/task"
 	"galley/backend/credential"
 	"galley/backend/fault"
+	"galley/backend/network"
 	"galley/backend/settings"
 )
 
@@ -413,14 +414,14 @@ func TestKey_ForTheRunner(t *testing.T) {
 		{"", "", fault.NoProvider},
 		{"../far", "", fault.NoProvider},
 	} {
-		got, err := task.Key(t.Context(), store, keys, c.ref)
+		got, err := task.Key(t.Context(), store, network.New(network.Config{}), keys, c.ref)
 		if got != c.want || fault.CodeOf(err) != c.code {
 			t.Errorf("%q: %q, %v", c.ref, got, err)
 		}
 	}
 	// A key that cannot be read is not taken for none.
 	try(t, os.WriteFile(home.Credentials(), []byte("broken "+planted), 0o600))
-	_, err = task.Key(t.Context(), store, keys, local)
+	_, err = task.Key(t.Context(), store, network.New(network.Config{}), keys, local)
 	if fault.CodeOf(err) != fault.Internal || strings.Contains(err.Error(), planted) {
 		t.Errorf("got %v", err)
 	}

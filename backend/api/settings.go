@@ -12,6 +12,7 @@ import (
 	"galley/backend/agent/wire"
 	"galley/backend/credential"
 	"galley/backend/fault"
+	"galley/backend/network"
 	"galley/backend/provider"
 	"galley/backend/provider/endpoint"
 	"galley/backend/settings"
@@ -25,6 +26,7 @@ type Settings struct {
 	aside   func()
 	home    settings.Home
 	keys    *credential.Store
+	network *network.Resolver
 	host    *host.Host
 	emitter *Emitter
 	// relabel shows the native menu in the page's words.
@@ -107,7 +109,11 @@ func (s *Settings) TestProvider(id string) (TestResult, error) {
 		if !ok {
 			return TestResult{}, fault.New(fault.NoProvider, "test provider", nil)
 		}
-		r, err := s.host.TestProvider(s.ctx(), wire.ProviderTestParams{Provider: task.ProviderConfig(p), Model: p.Model})
+		reached, err := s.reached(p)
+		if err != nil {
+			return TestResult{}, err
+		}
+		r, err := s.host.TestProvider(s.ctx(), wire.ProviderTestParams{Provider: reached, Model: p.Model})
 		models := r.Models
 		if models == nil {
 			models = []core.ModelInfo{}

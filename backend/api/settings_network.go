@@ -1,6 +1,11 @@
 package api
 
-import "galley/backend/fault"
+import (
+	"galley/backend/agent/task"
+	"galley/backend/agent/wire"
+	"galley/backend/fault"
+	"galley/backend/settings"
+)
 
 // Network says how a provider is reached; "" as id asks for no provider.
 func (s *Settings) Network(id string) (NetworkState, error) {
@@ -22,4 +27,9 @@ func (s *Settings) DeleteProxyPassword() (SettingsState, error) {
 // cancelled when the person chose none, invalid_input when the file holds none.
 func (s *Settings) ChooseCAFile() (SettingsState, error) {
 	return SettingsState{}, fault.New(fault.Internal, "choose certificates", nil)
+}
+
+// reached is a provider as the Runner gets it.
+func (s *Settings) reached(p settings.Provider) (wire.ProviderConfig, error) {
+	return task.ProviderConfig(s.ctx(), s.store, s.network, p)
 }

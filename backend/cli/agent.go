@@ -20,6 +20,7 @@ import (
 	"galley/backend/credential"
 	"galley/backend/document"
 	"galley/backend/fault"
+	"galley/backend/network"
 	"galley/backend/settings"
 	"galley/backend/workspace"
 )
@@ -40,6 +41,7 @@ type agent struct {
 	home   settings.Home
 	store  *settings.Store
 	keys   *credential.Store
+	net    *network.Resolver
 	grants *workspace.Grants
 	docs   *document.Set
 	exec   *tools.Executor
@@ -79,6 +81,7 @@ func newAgent(home settings.Home, kind wire.ClientKind) (a *agent, err error) {
 		return nil, err
 	}
 	a.keys = credential.New(credential.Config{KeysFile: home.Keys(), PlainFile: home.Credentials()})
+	a.net = network.New(network.Config{})
 	// Nothing is granted here: what a run may reach is its own.
 	a.grants = workspace.NewGrants()
 	// No document is open here. Drafts and history in the home are a window's,
@@ -94,7 +97,7 @@ func newAgent(home settings.Home, kind wire.ClientKind) (a *agent, err error) {
 		return nil, err
 	}
 	a.maker = task.New(task.Config{
-		Settings: a.store, Log: a.log,
+		Settings: a.store, Network: a.net, Log: a.log,
 		Begin:    func(cmd core.CommandID, r task.Reach) { a.exec.Begin(cmd, tools.Scope(r)) },
 		End:      a.exec.End,
 		Language: func() string { return language(a.store.Get().Language, os.Getenv) },
@@ -102,8 +105,10 @@ func newAgent(home settings.Home, kind wire.ClientKind) (a *agent, err error) {
 	lock := attach.NewAgent(attach.AgentConfig{Home: home, Kind: kind, Version: Version(), Log: a.log})
 	a.host, err = host.New(host.Config{
 		Home: home.Dir, Logger: a.log, Tools: prober{a.exec},
-		Credential: func(ctx context.Context, ref string) (string, error) { return task.Key(ctx, a.store, a.keys, ref) },
-		Claim:      lock.Claim, Dial: lock.Dial, Complete: a.maker.Complete, Abandon: a.maker.Drop,
+		Credential: func(ctx context.Context, ref string) (string, error) {
+			return task.Key(ctx, a.store, a.net, a.keys, ref)
+		},
+		Claim: lock.Claim, Dial: lock.Dial, Complete: a.maker.Complete, Abandon: a.maker.Drop,
 		OnEvent: func(e core.Event) {
 			a.exec.OnEvent(e)
 			a.maker.OnEvent(e)
@@ -177,6 +182,7 @@ func (a *agent) close(limit time.Duration) {
 	if err := a.docs.Close(ctx); err != nil {
 		a.log.Warn("documents not closed", "err", err)
 	}
+	a.net.Close()
 	a.keys.Close()
 	a.grants.Close()
 	if err := os.RemoveAll(a.own); err != nil {

@@ -3,12 +3,13 @@ package task
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"galley/backend/agent/core"
-	"galley/backend/agent/wire"
 	"galley/backend/credential"
 	"galley/backend/fault"
+	"galley/backend/network"
 	"galley/backend/provider"
 	"galley/backend/settings"
 )
@@ -33,16 +34,6 @@ func Provider(s *settings.Store, op string, ref core.ModelRef) (settings.Provide
 	return p, ref, nil
 }
 
-// ProviderConfig is a provider as the Runner gets it: without its secret, which
-// it asks for by reference when a request is about to be made.
-func ProviderConfig(p settings.Provider) wire.ProviderConfig {
-	c := wire.ProviderConfig{ID: p.ID, Name: p.Name, Kind: p.Kind, Profile: p.Profile, BaseURL: p.BaseURL}
-	if p.Kind != settings.KindMock {
-		c.CredentialRef = p.ID
-	}
-	return c
-}
-
 // NeedsKey says whether a provider cannot be used without a key. A server on
 // this machine, and one of a profile that runs there, may need none.
 func NeedsKey(p settings.Provider) bool {
@@ -52,9 +43,12 @@ func NeedsKey(p settings.Provider) bool {
 	return !provider.IsLocalURL(p.BaseURL)
 }
 
-// Key returns the key of a provider for the Runner, "" when it may go without.
-// It is a host's credential callback.
-func Key(ctx context.Context, s *settings.Store, keys *credential.Store, ref string) (string, error) {
+// Key returns the key of a provider for the Runner, "" when it may go without, or
+// the password of a proxy. It is a host's credential callback.
+func Key(ctx context.Context, s *settings.Store, net *network.Resolver, keys *credential.Store, ref string) (string, error) {
+	if host, ok := strings.CutPrefix(ref, settings.ProxyRef+"@"); ok {
+		return proxyPassword(ctx, s, net, keys, host)
+	}
 	p, ok := s.Provider(ref)
 	if !ok {
 		return "", fault.New(fault.NoProvider, "get key", nil)

@@ -20,6 +20,7 @@ import (
 	"galley/backend/document"
 	"galley/backend/fault"
 	"galley/backend/markdown"
+	"galley/backend/network"
 	"galley/backend/settings"
 	"galley/backend/text"
 	"galley/backend/workspace"
@@ -40,10 +41,12 @@ type Reach struct {
 	Grants *workspace.Grants
 }
 
-// Config is what a Maker is made of. Settings, Begin, End and Log are needed.
+// Config is what a Maker is made of. Settings, Network, Begin, End and Log are needed.
 type Config struct {
 	Settings *settings.Store
-	Log      *slog.Logger
+	// Network says how a provider is reached.
+	Network *network.Resolver
+	Log     *slog.Logger
 	// Begin and End tell the tools what the run of a command may reach.
 	Begin func(core.CommandID, Reach)
 	End   func(core.CommandID)
@@ -80,16 +83,20 @@ func New(cfg Config) *Maker { return &Maker{cfg: cfg} }
 
 // Complete makes a submission of a task; it is a host.Config's. Faults:
 // no_provider, model_not_found, those of opening the folder and the file, with
-// the path as detail, not_granted for what is the program's own, and too_large, unsupported_encoding for the file.
-func (m *Maker) Complete(_ context.Context, t wire.TaskParams) (wire.SubmitParams, error) {
+// the path as detail, those of [ProviderConfig], not_granted for what is the program's own, and too_large, unsupported_encoding for the file.
+func (m *Maker) Complete(ctx context.Context, t wire.TaskParams) (wire.SubmitParams, error) {
 	set := m.cfg.Settings.Get()
 	p, ref, err := Provider(m.cfg.Settings, "complete task", t.ModelRef)
 	if err != nil {
 		return wire.SubmitParams{}, err
 	}
+	reached, err := ProviderConfig(ctx, m.cfg.Settings, m.cfg.Network, p)
+	if err != nil {
+		return wire.SubmitParams{}, err
+	}
 	out := wire.SubmitParams{
 		CommandID: t.CommandID, SessionID: t.SessionID, Kind: core.KindConversation, Input: t.Input,
-		ModelRef: ref, Provider: ProviderConfig(p), AllowedTools: allowed(Tools(p), t.AllowedTools),
+		ModelRef: ref, Provider: reached, AllowedTools: allowed(Tools(p), t.AllowedTools),
 		Budget: smaller(Budget(set.Limits), t.Budget), Policy: tighten(Policy(set.Permissions), t.Policy),
 		ContextTokens: p.ContextTokens, Language: t.Language,
 	}

@@ -10,6 +10,7 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/agent/wire"
 	"galley/backend/fault"
+	"galley/backend/network"
 	"galley/backend/settings"
 	"galley/backend/text"
 )
@@ -27,8 +28,10 @@ func maker(t *testing.T, open func(string) (string, core.Snapshot, bool)) (*Make
 	store, err := settings.Load(settings.Config{Home: settings.Home{Dir: t.TempDir()}})
 	try(t, err)
 	reached := map[core.CommandID]Reach{}
+	net := network.New(network.Config{})
+	t.Cleanup(net.Close)
 	m := New(Config{
-		Settings: store, Log: slog.New(slog.DiscardHandler), Open: open,
+		Settings: store, Network: net, Log: slog.New(slog.DiscardHandler), Open: open,
 		Begin: func(cmd core.CommandID, r Reach) { reached[cmd] = r },
 		End:   func(cmd core.CommandID) { delete(reached, cmd) },
 	})
