@@ -11,13 +11,14 @@ package credential
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"galley/backend/fault"
+	"galley/backend/workspace"
 )
 
 // Place says where a key is kept.
@@ -66,6 +67,9 @@ type Config struct {
 	Limit time.Duration
 	// Now is the clock; nil for time.Now.
 	Now func() time.Time
+	// Calls are the file-system calls that write the files; nil for the
+	// system's.
+	Calls workspace.Calls
 }
 
 // Store holds keys.
@@ -75,7 +79,11 @@ type Store struct {
 	list  list
 	plain plain
 
-	// changing is held for a whole Set or Delete, files and keyring included,
+	// folder is where the files lie; tidied clears it up once.
+	folder string
+	tidied sync.Once
+
+	// changing is held for a whole Set, Delete or MoveToKeyring, files and keyring included,
 	// so that what is in which place and what the lists say agree. Readers do
 	// not wait for it.
 	changing chan struct{}
@@ -101,9 +109,12 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Calls == nil {
+		cfg.Calls = workspace.OSCalls()
+	}
 	return &Store{
-		ring: newLimited(cfg.Ring, cfg.Limit), now: cfg.Now,
-		list: list{path: cfg.KeysFile}, plain: plain{path: cfg.PlainFile},
+		ring: newLimited(cfg.Ring, cfg.Limit), now: cfg.Now, folder: filepath.Dir(cfg.PlainFile),
+		list: list{file{cfg.KeysFile, cfg.Calls}}, plain: plain{file{cfg.PlainFile, cfg.Calls}},
 		changing: make(chan struct{}, 1), memory: make(map[string]held),
 	}
 }
@@ -166,9 +177,21 @@ func (s *Store) Set(ctx context.Context, ref string, key Secret, place Place) er
 	}
 }
 
-// Get returns the key under ref. Faults: no_key, invalid_input,
+// Get returns the key under ref. Faults: no_key, invalid_input, key_malformed,
 // keyring_missing, keyring_locked, keyring_timeout.
 func (s *Store) Get(ctx context.Context, ref string) (Secret, error) {
+	return s.get(ctx, ref, NewSecret)
+}
+
+// Password returns the password under ref, as it was typed; see [NewPassword].
+// Faults as for Get.
+func (s *Store) Password(ctx context.Context, ref string) (Secret, error) {
+	return s.get(ctx, ref, NewPassword)
+}
+
+// get returns what is under ref; read makes a Secret of what stood in a file or
+// in the keyring.
+func (s *Store) get(ctx context.Context, ref string, read func(string) (Secret, error)) (Secret, error) {
 	const op = "get key"
 	if !validRef(ref) {
 		return Secret{}, fault.New(fault.InvalidInput, op, nil)
@@ -182,28 +205,41 @@ func (s *Store) Get(ctx context.Context, ref string) (Secret, error) {
 	if e, ok, err := s.plain.get(ref); err != nil {
 		return Secret{}, err
 	} else if ok {
-		return NewSecret(e.Key)
+		return read(e.Key)
 	}
-	l, err := s.list.read()
-	if err != nil {
-		return Secret{}, err
-	}
-	if _, ok := l.Keys[ref]; !ok {
-		return Secret{}, fault.New(fault.NoKey, op, nil)
-	}
-	data, err := s.ring.get(ctx, l.item(ref))
-	if errors.Is(err, ErrNoItem) {
-		// Removed in the keyring's own program: stop saying it is there.
-		if err := s.begin(ctx, op); err != nil {
+	for {
+		l, err := s.list.read()
+		if err != nil {
 			return Secret{}, err
 		}
-		defer s.end()
-		return Secret{}, errors.Join(fault.New(fault.NoKey, op, nil), s.list.remove(ref))
+		if _, ok := l.Keys[ref]; !ok {
+			return Secret{}, fault.New(fault.NoKey, op, nil)
+		}
+		data, err := s.ring.get(ctx, l.item(ref))
+		if err == nil {
+			return read(string(data))
+		}
+		if !errors.Is(err, ErrNoItem) {
+			return Secret{}, err
+		}
+		if err := s.unlist(ctx, ref, l.item(ref)); err != nil {
+			return Secret{}, err
+		}
 	}
-	if err != nil {
-		return Secret{}, err
+}
+
+// unlist stops saying that a key is there which was removed in the keyring's own
+// program, unless another took its place meanwhile.
+func (s *Store) unlist(ctx context.Context, ref, item string) error {
+	if err := s.begin(ctx, "get key"); err != nil {
+		return err
 	}
-	return NewSecret(string(data))
+	defer s.end()
+	l, err := s.list.read()
+	if err != nil || l.item(ref) != item {
+		return err
+	}
+	return s.list.remove(ref)
 }
 
 // Delete removes the key under ref from every place. A key that is not there
@@ -249,55 +285,6 @@ func (s *Store) Describe(_ context.Context, ref string) (Description, error) {
 	return Description{Place: None}, nil
 }
 
-// setInRing stores a key in the keyring, reads it back and lists it.
-func (s *Store) setInRing(ctx context.Context, ref string, key Secret, atMs int64) error {
-	const op = "set key"
-	l, err := s.list.read()
-	if err != nil {
-		return err
-	}
-	if l.Scope == "" {
-		l.Scope = rand.Text()
-	}
-	_, replaces := l.Keys[ref]
-	item := l.item(ref)
-	name, err := s.ring.set(ctx, item, []byte(key.Reveal()), !replaces)
-	if err != nil {
-		return err
-	}
-	back, err := s.ring.get(ctx, item)
-	if err == nil && string(back) != key.Reveal() {
-		err = fault.New(fault.KeyringMissing, op, errors.New("the keyring gave back something else"))
-	}
-	if errors.Is(err, ErrNoItem) {
-		err = fault.New(fault.KeyringMissing, op, err)
-	}
-	if err == nil {
-		l.Keys[ref] = listed{Keyring: name, StoredAtMs: atMs}
-		err = s.list.write(l)
-	}
-	if err != nil && !replaces {
-		// Not stored is what the person is told, so it must not be.
-		_ = s.ring.remove(context.WithoutCancel(ctx), item)
-	}
-	return err
-}
-
-// leaveRing removes a key from the keyring when it is listed there.
-func (s *Store) leaveRing(ctx context.Context, ref string) error {
-	l, err := s.list.read()
-	if err != nil {
-		return err
-	}
-	if _, ok := l.Keys[ref]; !ok {
-		return nil
-	}
-	if err := s.ring.remove(ctx, l.item(ref)); err != nil {
-		return err
-	}
-	return s.list.remove(ref)
-}
-
 func (s *Store) forget(ref string) {
 	s.mu.Lock()
 	delete(s.memory, ref)
@@ -307,6 +294,7 @@ func (s *Store) forget(ref string) {
 func (s *Store) begin(ctx context.Context, op string) error {
 	select {
 	case s.changing <- struct{}{}:
+		s.tidied.Do(s.tidy)
 		return nil
 	case <-ctx.Done():
 		return fault.New(fault.Cancelled, op, context.Cause(ctx))
@@ -314,6 +302,13 @@ func (s *Store) begin(ctx context.Context, op string) error {
 }
 
 func (s *Store) end() { <-s.changing }
+
+// Tidy removes what processes that died while writing left beside the files: a
+// key may be in it. A change does so by itself.
+func (s *Store) Tidy() { s.tidied.Do(s.tidy) }
+
+// tidy is Tidy each time. What cannot be removed is met by the next start.
+func (s *Store) tidy() { _ = workspace.SweepFolder(s.folder) }
 
 // validRef holds for the ids of providers.
 func validRef(ref string) bool {

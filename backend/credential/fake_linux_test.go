@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -158,7 +159,11 @@ func muteLaterSession(ctx context.Context, dir string) error {
 	if err := expect(s.Set(ctx, "openai", key, Keyring), fault.KeyringTimeout); err != nil {
 		return err
 	}
-	return nothingWritten(ctx, s, dir)
+	// The keyring may store it yet, so that where to look for it is written down.
+	if left, err := filesIn(dir); err != nil || !slices.Equal(left, []string{"keys.json"}) {
+		return fmt.Errorf("files were written: %v (%w)", left, err)
+	}
+	return errors.Join(notStored(ctx, s), noTrace(dir))
 }
 
 type lateMute struct {

@@ -1,10 +1,15 @@
 package credential
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"galley/backend/fault"
 	"galley/backend/workspace"
@@ -13,8 +18,14 @@ import (
 // maxList is how much of a list is read, in bytes.
 const maxList = 1 << 20
 
+// file is one of the files.
+type file struct {
+	path  string
+	calls workspace.Calls
+}
+
 // list is the file that says which keys are in the keyring.
-type list struct{ path string }
+type list struct{ file }
 
 type listing struct {
 	// Scope keeps two homes of one person apart in the one keyring. It is a
@@ -22,15 +33,55 @@ type listing struct {
 	Scope string `json:"scope"`
 	// Keys is by reference.
 	Keys map[string]listed `json:"keys"`
+	// Loose are items that were about to be put into the keyring, and of which it
+	// is not known whether they got there, and those that another one took the
+	// place of.
+	Loose []string `json:"loose,omitempty"`
 }
 
 type listed struct {
 	Keyring    string `json:"keyring"`
 	StoredAtMs int64  `json:"storedAtMs"`
+	// Item is the name of the key in the keyring; "" is the one that a version
+	// before gave to all keys of a reference.
+	Item string `json:"item,omitempty"`
 }
 
-// item is the name of a key in the keyring, which other programs share.
-func (l listing) item(ref string) string { return "galley/" + l.Scope + "/" + ref }
+// item is the name of a listed key in the keyring.
+func (l listing) item(ref string) string {
+	if item := l.Keys[ref].Item; item != "" {
+		return item
+	}
+	return l.prefix(ref)
+}
+
+// newItem makes a name in the keyring, which other programs share.
+func (l listing) newItem(ref string) string { return l.prefix(ref) + "/" + rand.Text() }
+
+// isOf reports whether item is the name of a key of ref.
+func (l listing) isOf(item, ref string) bool {
+	return item == l.prefix(ref) || strings.HasPrefix(item, l.prefix(ref)+"/")
+}
+
+func (l listing) prefix(ref string) string { return "galley/" + l.Scope + "/" + ref }
+
+// with returns l with a key in place of the one before, whose item is loose then.
+func (l listing) with(ref string, key listed) listing {
+	next := listing{Scope: l.Scope, Keys: maps.Clone(l.Keys), Loose: slices.Clone(l.Loose)}
+	if _, ok := l.Keys[ref]; ok {
+		next.loosen(l.item(ref))
+	}
+	next.Keys[ref] = key
+	next.tie(key.Item)
+	return next
+}
+
+func (l *listing) loosen(item string) { l.Loose = append(slices.Clone(l.Loose), item) }
+
+// tie lists an item as loose no more.
+func (l *listing) tie(item string) {
+	l.Loose = slices.DeleteFunc(slices.Clone(l.Loose), func(i string) bool { return i == item })
+}
 
 func (f list) read() (listing, error) {
 	var l listing
@@ -43,7 +94,7 @@ func (f list) read() (listing, error) {
 	return l, nil
 }
 
-func (f list) write(l listing) error { return writeJSON(f.path, l) }
+func (f list) write(l listing) error { return f.writeJSON(l) }
 
 func (f list) remove(ref string) error {
 	l, err := f.read()
@@ -58,7 +109,7 @@ func (f list) remove(ref string) error {
 }
 
 // plain is the file that holds keys in plain text.
-type plain struct{ path string }
+type plain struct{ file }
 
 type plainKeys struct {
 	Note string              `json:"note"`
@@ -99,7 +150,7 @@ func (f plain) set(ref string, key Secret, atMs int64) error {
 	}
 	p.Note = plainNote
 	p.Keys[ref] = plainKey{Key: key.Reveal(), StoredAtMs: atMs}
-	return writeJSON(f.path, p)
+	return f.writeJSON(p)
 }
 
 // remove takes a key out; the file goes with the last.
@@ -113,12 +164,9 @@ func (f plain) remove(ref string) error {
 	}
 	delete(p.Keys, ref)
 	if len(p.Keys) > 0 {
-		return writeJSON(f.path, p)
+		return f.writeJSON(p)
 	}
-	if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return unreadable(f.path, err)
-	}
-	return nil
+	return f.discard()
 }
 
 // readJSON fills v from a file of ours; one that is not there leaves it.
@@ -144,12 +192,28 @@ func readJSON(path string, v any) error {
 	return nil
 }
 
-func writeJSON(path string, v any) error {
+func (f file) writeJSON(v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fault.New(fault.Internal, "write keys", errors.New("not encodable"))
 	}
-	return workspace.ReplaceFile(path, append(data, '\n'), 0o600)
+	return workspace.ReplaceFileOn(f.calls, f.path, append(data, '\n'), 0o600)
+}
+
+// discard removes the file; one that is not there is no error.
+func (f file) discard() error {
+	dir, err := f.calls.OpenDir(filepath.Dir(f.path))
+	if err == nil {
+		err = dir.Remove(filepath.Base(f.path))
+		if err == nil {
+			err = dir.Sync()
+		}
+		err = errors.Join(err, dir.Close())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unreadable(f.path, err)
+	}
+	return nil
 }
 
 func unreadable(path string, err error) error {

@@ -50,13 +50,10 @@ func (l *limited) name(ctx context.Context) (string, error) {
 	return call(ctx, l, "find keyring", l.ring.Name, nil)
 }
 
-// set takes back what is stored after the limit when takeBack is true: the
-// person was told that it was not.
-func (l *limited) set(ctx context.Context, item string, data []byte, takeBack bool) (string, error) {
-	var late func(string)
-	if takeBack {
-		late = func(string) { _ = l.remove(context.Background(), item) }
-	}
+// set takes back what is stored after the limit: the person was told that it was
+// not. So an item must be nobody else's.
+func (l *limited) set(ctx context.Context, item string, data []byte) (string, error) {
+	late := func(string) { _ = l.remove(context.Background(), item) }
 	return call(ctx, l, "set key", func(ctx context.Context) (string, error) {
 		return l.ring.Set(ctx, item, data)
 	}, late)

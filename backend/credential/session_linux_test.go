@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"galley/backend/fault"
 )
 
 // sessionEnv makes the test program play one session on the bus that it was
@@ -134,11 +136,33 @@ func storeIn(dir string, limit time.Duration) *Store {
 
 // nothingWritten checks that neither a file nor a claim is left of a key.
 func nothingWritten(ctx context.Context, s *Store, dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "home")); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("files were written: %w", err)
+	left, err := filesIn(dir)
+	if err != nil || len(left) > 0 {
+		return fmt.Errorf("files were written: %v (%w)", left, err)
 	}
+	return notStored(ctx, s)
+}
+
+// filesIn are the files of the home in dir.
+func filesIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, "home"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, nil
+}
+
+// notStored checks that nobody is told that there is a key.
+func notStored(ctx context.Context, s *Store) error {
 	if d, err := s.Describe(ctx, "openai"); err != nil || d.Place != None {
 		return fmt.Errorf("described as %+v (%w)", d, err)
+	}
+	if _, err := s.Get(ctx, "openai"); fault.CodeOf(err) != fault.NoKey {
+		return fmt.Errorf("got %w", err)
 	}
 	return nil
 }
