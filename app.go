@@ -137,7 +137,7 @@ func newApp(args []string) (*app, error) {
 	a.backend, err = api.New(api.Config{
 		Home: l.home, Log: a.log, Version: cli.Version(),
 		Send:    a.send,
-		Dialogs: api.Dialogs{OpenFolder: a.openFolder, OpenFiles: a.openFiles, SaveFile: a.saveFile},
+		Dialogs: api.Dialogs{OpenFolder: a.openFolder, OpenFiles: a.openFiles, SaveFile: a.saveFile, OpenCertificates: a.openCertificates},
 		OpenURL: func(url string) { a.withWindow(func(ctx context.Context) { runtime.BrowserOpenURL(ctx, url) }) },
 		Relabel: a.relabel,
 		Quit:    a.leave,
@@ -287,6 +287,18 @@ func (a *app) openFiles(context.Context) (paths []string, err error) {
 		paths, err = runtime.OpenMultipleFilesDialog(ctx, runtime.OpenDialogOptions{Title: a.title("file.open"), Filters: markdownFilters()})
 	})
 	return paths, err
+}
+
+func (a *app) openCertificates(context.Context) (path string, err error) {
+	a.withWindow(func(ctx context.Context) {
+		path, err = runtime.OpenFileDialog(ctx, runtime.OpenDialogOptions{
+			Title: a.title("file.open"), Filters: []runtime.FileFilter{
+				{DisplayName: "PEM, CRT, CER", Pattern: "*.pem;*.crt;*.cer"},
+				{DisplayName: "*", Pattern: "*"},
+			},
+		})
+	})
+	return path, err
 }
 
 func (a *app) saveFile(_ context.Context, name string) (path string, err error) {

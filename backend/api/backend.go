@@ -119,7 +119,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	b.agent = &Agent{host: b.host, submit: b.host.Submit, docs: set, settings: store, network: net, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, begin: b.reach, end: b.tools.End, ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
-		store: store, aside: b.setAside, home: cfg.Home, keys: keys, network: net, host: b.host, emitter: b.emitter,
+		store: store, aside: b.setAside, home: cfg.Home, keys: keys, network: net, chooseCAFile: cfg.Dialogs.OpenCertificates, host: b.host, emitter: b.emitter,
 		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,
 	}
 	return b, nil

@@ -11,6 +11,8 @@ import (
 type Dialogs struct {
 	OpenFolder func(ctx context.Context) (path string, err error)
 	OpenFiles  func(ctx context.Context) (paths []string, err error)
+	// OpenCertificates asks for a file of certificates.
+	OpenCertificates func(ctx context.Context) (path string, err error)
 	// SaveFile suggests a file name.
 	SaveFile func(ctx context.Context, name string) (path string, err error)
 }

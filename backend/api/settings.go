@@ -27,8 +27,10 @@ type Settings struct {
 	home    settings.Home
 	keys    *credential.Store
 	network *network.Resolver
-	host    *host.Host
-	emitter *Emitter
+	// chooseCAFile asks for a file of certificates; "" when cancelled.
+	chooseCAFile func(context.Context) (string, error)
+	host         *host.Host
+	emitter      *Emitter
 	// relabel shows the native menu in the page's words.
 	relabel func([]MenuLabel)
 	version string
@@ -43,7 +45,10 @@ func (s *Settings) Get() (SettingsState, error) {
 
 // Update stores the person's choices.
 func (s *Settings) Update(next settings.Settings) (SettingsState, error) {
-	return s.changed("update settings", func(context.Context) error {
+	return s.changed("update settings", func(ctx context.Context) error {
+		if err := s.leaveNetwork(ctx, next.Network); err != nil {
+			return err
+		}
 		if err := s.store.Update(next); err != nil {
 			return err
 		}

@@ -347,6 +347,11 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	call("Settings.DeleteKey", "local")
 	call("Settings.DeleteProvider", "local")
 	call("Settings.TestProvider", settings.Mock().ID)
+	call("Settings.Network", "")
+	call("Settings.Network", settings.Mock().ID)
+	refuse(fault.Cancelled, "Settings.ChooseCAFile")
+	refuse(fault.InvalidInput, "Settings.SetProxyPassword", SetKeyRequest{Key: "k", Place: "memory"})
+	call("Settings.DeleteProxyPassword")
 
 	refuse(fault.InvalidInput, "Agent.SubmitRewrite", RewriteRequest{})
 	refuse(fault.NotFound, "Agent.Cancel", CancelRequest{CommandID: "c", RunID: "none"})

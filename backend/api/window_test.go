@@ -54,6 +54,7 @@ type window struct {
 	chooseFiles  []string
 	chooseFolder string
 	chooseSave   string
+	chooseCA     string
 	dialogErr    error
 	marks        int
 
@@ -120,8 +121,9 @@ func makeWindow(t *testing.T, home settings.Home, change ...func(*Config)) *wind
 		Home: home, Version: "1.2.3", Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Send: w.take,
 		Dialogs: Dialogs{
-			OpenFolder: func(context.Context) (string, error) { return w.chooseFolder, w.dialogErr },
-			OpenFiles:  func(context.Context) ([]string, error) { return w.chooseFiles, w.dialogErr },
+			OpenFolder:       func(context.Context) (string, error) { return w.chooseFolder, w.dialogErr },
+			OpenFiles:        func(context.Context) ([]string, error) { return w.chooseFiles, w.dialogErr },
+			OpenCertificates: func(context.Context) (string, error) { return w.chooseCA, w.dialogErr },
 			SaveFile: func(_ context.Context, name string) (string, error) {
 				w.note(func() { w.suggested = append(w.suggested, name) })
 				return w.chooseSave, w.dialogErr

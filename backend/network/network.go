@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -232,6 +233,32 @@ func (r *Resolver) Proxy(ctx context.Context, set Setting, address string) (Prox
 	}
 	r.remember(p, secret)
 	return p, nil
+}
+
+// Standing returns the proxy that is set by hand or in the environment, whatever
+// address is to be reached. It asks no desktop or system. The fault is proxy, as
+// that of [Resolver.Proxy].
+func (r *Resolver) Standing(set Setting) (Proxy, error) {
+	r.take(set)
+	anywhere := &url.URL{Scheme: "https", Host: ":443"}
+	switch set.Mode {
+	case ModeNone:
+		return Proxy{Source: None}, nil
+	case ModeManual:
+		set.Bypass = nil
+		return manual(set, anywhere)
+	}
+	getenv := func(name string) string {
+		if strings.EqualFold(name, "NO_PROXY") {
+			return ""
+		}
+		return r.cfg.Getenv(name)
+	}
+	p, _, decided, err := fromEnvironment(getenv, anywhere)
+	if !decided {
+		p.Source = None
+	}
+	return p, err
 }
 
 // manual is the way through the proxy that the person set.
