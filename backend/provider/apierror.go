@@ -26,6 +26,8 @@ type APIError struct {
 	flagged bool
 	// retry is Google's RetryInfo; negative for none.
 	retry time.Duration
+	// context is llama.cpp's n_ctx; 0 for none.
+	context int
 }
 
 // Error implements error with the codes only, since the words may hold
@@ -118,6 +120,12 @@ func flatError(m map[string]any) (*APIError, bool) {
 		e.Code = word(m["error_code"])
 	}
 	e.Param = word(m["param"])
+	for _, name := range []string{"detail", "message", "errors"} {
+		e.addPlace(m[name], 0)
+	}
+	if n, ok := m["n_ctx"].(json.Number); ok {
+		e.context, _ = strconv.Atoi(n.String())
+	}
 	if t := word(m["type"]); t != "error" {
 		e.Type = t
 	}
@@ -149,6 +157,33 @@ func flatError(m map[string]any) (*APIError, bool) {
 	return e, found
 }
 
+// addPlace reads where in the request a validator of Python found something:
+// {"loc": ["body", "temperature"], "type": "extra_forbidden"}, in a list, which
+// may stand in an object. The first one counts.
+func (e *APIError) addPlace(v any, depth int) {
+	if depth > 3 || e.Param != "" {
+		return
+	}
+	switch v := v.(type) {
+	case []any:
+		if len(v) > 0 {
+			e.addPlace(v[0], depth+1)
+		}
+	case map[string]any:
+		loc, ok := v["loc"].([]any)
+		if !ok {
+			e.addPlace(v["detail"], depth+1)
+			return
+		}
+		var path []string
+		for _, part := range loc {
+			path = append(path, word(part))
+		}
+		e.Param = strings.Join(path, ".")
+		e.more = append(e.more, word(v["type"]))
+	}
+}
+
 // addDetails reads Google's list of details.
 func (e *APIError) addDetails(details []any) {
 	for _, d := range details {
@@ -158,6 +193,11 @@ func (e *APIError) addDetails(details []any) {
 		}
 		if reason := word(d["reason"]); reason != "" {
 			e.more = append(e.more, reason)
+		}
+		if fields, ok := d["fieldViolations"].([]any); ok && len(fields) > 0 && e.Param == "" {
+			if first, ok := fields[0].(map[string]any); ok {
+				e.Param = word(first["field"])
+			}
 		}
 		delay, ok := d["retryDelay"].(string)
 		if !ok || !strings.HasSuffix(word(d["@type"]), "RetryInfo") {
@@ -207,6 +247,9 @@ func (e *APIError) fill(b *APIError) {
 		e.Param = b.Param
 	}
 	e.more = append(e.more, b.more...)
+	if e.context == 0 {
+		e.context = b.context
+	}
 	if e.retry < 0 {
 		e.retry = b.retry
 	}
@@ -254,7 +297,7 @@ func words(v any) string {
 		}
 		return strings.Join(all, "; ")
 	case map[string]any:
-		for _, name := range []string{"message", "msg"} {
+		for _, name := range []string{"message", "msg", "detail"} {
 			if s := words(v[name]); s != "" {
 				return s
 			}

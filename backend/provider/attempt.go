@@ -24,6 +24,24 @@ type attempt struct {
 	red *Redactor
 	dog *watchdog
 	far *traced
+	// optional are the parameters that were sent and that a model may refuse.
+	optional []string
+
+	// recorded says that the send log knows of it, under id. status and received
+	// are what it is told at the end.
+	recorded bool
+	id       int64
+	status   int
+	received int64
+}
+
+// asking is what a request is made of.
+type asking struct {
+	op, method, url, accept string
+	// body is nil for none.
+	body []byte
+	// first limits the time from the connection to the first token.
+	first time.Duration
 }
 
 // traced is how far a request got; the transport tells from its goroutines.
@@ -32,39 +50,37 @@ type traced struct {
 	reach
 }
 
-// begin fetches the key and prepares a request whose timers run.
-func (c *Client) begin(ctx context.Context, op, method, url string, body []byte, first time.Duration) (*attempt, error) {
-	a := &attempt{c: c, op: op, ctx: ctx, far: &traced{}}
-	key, err := c.key(ctx, op)
+// begin fetches key and password, tells the send log, and prepares a request
+// whose timers run.
+func (c *Client) begin(ctx context.Context, q asking) (*attempt, error) {
+	a := &attempt{c: c, op: q.op, ctx: ctx, far: &traced{}}
+	key, err := c.key(ctx, q.op)
 	if err != nil {
 		return nil, err
 	}
-	secrets := []string{key}
-	if c.proxy != nil && c.proxy.User != nil {
-		password, _ := c.proxy.User.Password()
-		secrets = append(secrets, password)
+	login, err := c.login(ctx, q.op)
+	if err != nil {
+		return nil, err
 	}
-	a.red = NewRedactor(secrets...)
+	a.red = NewRedactor(key, login.password)
 
-	rctx, cancel := context.WithCancelCause(ctx)
+	rctx, cancel := context.WithCancelCause(context.WithValue(ctx, loginKey{}, login))
 	a.dog = &watchdog{cancel: cancel}
-	a.dog.set(c.cfg.Timers.Connect, errConnect, false)
 	rctx = httptrace.WithClientTrace(rctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) {
 			a.far.mark(func(r *reach) { r.connected = true })
-			a.dog.set(first, errFirst, false)
+			a.dog.set(q.first, errFirst, false)
 		},
 		GotFirstResponseByte: func() { a.far.mark(func(r *reach) { r.answered = true }) },
 	})
-	req, err := http.NewRequestWithContext(rctx, method, url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(rctx, q.method, q.url, bytes.NewReader(q.body))
 	if err != nil {
-		a.end()
+		a.dog.stop()
 		return nil, a.fault(fault.InvalidInput, "", nil)
 	}
 	req.Header.Set("User-Agent", "galley")
-	req.Header.Set("Accept", "application/json")
-	if body != nil {
-		req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Accept", q.accept)
+	if q.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for name, values := range c.cfg.Header {
@@ -78,7 +94,60 @@ func (c *Client) begin(ctx context.Context, op, method, url string, body []byte,
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	a.req = req
+	if err := a.record(q); err != nil {
+		a.dog.stop()
+		return nil, err
+	}
+	a.dog.set(c.cfg.Timers.Connect, errConnect, false)
 	return a, nil
+}
+
+// record tells the send log what is about to leave. What it cannot keep is not
+// sent.
+func (a *attempt) record(q asking) error {
+	if a.c.cfg.Recorder == nil {
+		return nil
+	}
+	s := Sending{Op: q.op, Method: q.method, URL: a.red.Words(q.url), Body: q.body}
+	if a.c.proxy != nil {
+		s.Proxy = a.c.proxy.Host
+	}
+	id, err := a.c.cfg.Recorder.Begin(a.ctx, s)
+	if err != nil {
+		if gone := a.cancelled(); gone != nil {
+			return gone
+		}
+		return fault.From(err)
+	}
+	a.id, a.recorded = id, true
+	return nil
+}
+
+// send sends the request. An answer that is no success is a fault.
+func (a *attempt) send() (*http.Response, error) {
+	res, err := a.c.roundTrip(a.req)
+	if err != nil {
+		return nil, a.sendFault(err)
+	}
+	a.status = res.StatusCode
+	res.Body = &countedBody{ReadCloser: res.Body, n: &a.received}
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		defer letGo(res.Body)
+		return nil, a.statusFault(res)
+	}
+	return res, nil
+}
+
+// countedBody counts what is read of a body.
+type countedBody struct {
+	io.ReadCloser
+	n *int64
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	*b.n += int64(n)
+	return n, err
 }
 
 func (t *traced) mark(set func(*reach)) {
@@ -116,8 +185,15 @@ func (c *Client) key(ctx context.Context, op string) (string, error) {
 	return key, nil
 }
 
-// end stops the timers and lets the connection go.
-func (a *attempt) end() { a.dog.stop() }
+// end stops the timers, lets the connection go and tells the send log how it
+// went.
+func (a *attempt) end(err error) {
+	a.dog.stop()
+	if a.recorded {
+		a.recorded = false
+		a.c.cfg.Recorder.End(a.id, Outcome{Status: a.status, Code: fault.CodeOf(err), Received: a.received})
+	}
+}
 
 // fault builds the fault of this attempt. Nothing leaves without the redactor.
 func (a *attempt) fault(code fault.Code, detail string, cause error) *fault.Error {
@@ -248,6 +324,9 @@ func (a *attempt) apiFault(res *http.Response, api *APIError) error {
 	}
 	f := a.fault(code, detailOf(res.StatusCode, api), nil)
 	f.RetryAfter = retryAfter(res.Header, api, time.Now())
+	if why := refusal(code, api, a.optional); why != nil {
+		f.Err = why
+	}
 	return f
 }
 

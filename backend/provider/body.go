@@ -33,22 +33,18 @@ const (
 // without its BOM, from the start. An error means that the body ended first.
 func sniff(body io.Reader) (bodyKind, io.Reader, error) {
 	br := bufio.NewReader(body)
-	first, err := br.ReadByte()
-	if err != nil {
-		return bodyEvents, br, err
-	}
-	if first == 0x1f {
-		if second, err := br.Peek(1); err == nil && second[0] == 0x8b {
-			_ = br.UnreadByte()
+	if magic, err := br.Peek(1); err == nil && magic[0] == 0x1f {
+		if magic, err = br.Peek(2); err == nil && magic[1] == 0x8b {
 			zr, err := gzip.NewReader(br)
 			if err != nil {
 				return bodyEvents, br, err
 			}
 			br = bufio.NewReader(&capReader{src: zr, left: maxBody})
-			if first, err = br.ReadByte(); err != nil {
-				return bodyEvents, br, err
-			}
 		}
+	}
+	first, err := br.ReadByte()
+	if err != nil {
+		return bodyEvents, br, err
 	}
 	var skipped []byte
 	if first == 0xef {

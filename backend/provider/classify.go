@@ -109,7 +109,7 @@ var (
 		`exceeds? (the )?(model'?s )?(maximum )?(input|token) (limit|length)|` +
 		`(输入|提示词?|内容).{0,8}(过长|太长|超长|超出|超过)|(超出|超过).{0,12}(最大)?(输入|token).{0,4}(长度|限制|数)?`)
 	// Too much asked for, not too much sent.
-	outputWords = regexp.MustCompile(`max_(completion_|output_|new_)?tokens\W{0,4}( or '?max_completion_tokens'?)?.{0,12}(is )?too (large|big|high)|(maximum|allowed) .{0,30}(output|completion) tokens|输出`)
+	outputWords = regexp.MustCompile(`max_(completion_|output_|new_)?tokens\W{0,4}( or '?max_completion_tokens'?)?.{0,12}(is )?too (large|big|high)|(maximum|allowed) .{0,30}(output|completion) tokens|^\W?max_(completion_|output_)?tokens\W{0,3}must be less|输出`)
 	paceWords   = regexp.MustCompile(`per[ -](second|minute|min|hour|day)\b|\b(tpm|rpm)\b|每(秒|分钟|小时|天|日)`)
 
 	quotaWords = regexp.MustCompile(`(insufficient|not enough|too low|exhausted|used up|run out|out of|exceeded|no).{0,30}(credit|balance|fund|quota)|` +

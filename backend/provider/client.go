@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"galley/backend/fault"
@@ -21,16 +22,18 @@ type ClientConfig struct {
 	BaseURL string
 	// Dialect is what is spoken there.
 	Dialect Dialect
-	// ProxyURL is the proxy for this address as the host resolved it; empty
-	// for none. The environment is not looked at. A plain http address is on
-	// this machine and never goes through a proxy. ProxyUser is the name that
-	// the proxy knows the person by, and ProxyPassword gives the password when
-	// a request is about to be made; empty and nil for none.
+	// ProxyURL is the proxy for this address as the host resolved it: http,
+	// https, socks5 or socks5h, without a user name; empty for none. The
+	// environment is not looked at. A plain http address is on this machine and
+	// never goes through a proxy. ProxyUser is the name that the proxy knows the
+	// person by, and ProxyPassword gives the password when a request is about to
+	// be made; empty and nil for none. A name without a password goes alone.
 	ProxyURL      string
 	ProxyUser     string
 	ProxyPassword func(ctx context.Context) (string, error)
 	// ExtraCA holds certificates, as PEM, that are trusted besides those of the
-	// system; nil for none.
+	// system; nil for none. They vouch for who issued a certificate and for
+	// nothing else about it.
 	ExtraCA []byte
 	// Recorder keeps the send log; nil when it is off.
 	Recorder Recorder
@@ -57,18 +60,22 @@ type ClientConfig struct {
 }
 
 // Client sends the requests of one configured provider. It is safe for
-// concurrent use. It uses a transport and no http.Client: no redirect is ever
+// concurrent use. It uses transports and no http.Client: no redirect is ever
 // followed, so a key cannot go along with one.
 type Client struct {
 	cfg   ClientConfig
-	http  *http.Transport
 	host  string // of the provider, with its port when there is one
 	name  string // the same without a port
 	proxy *url.URL
+
+	// system trusts who the system trusts; extra, nil without ExtraCA, trusts
+	// those alone. byExtra says that the last certificate needed them.
+	system, extra *http.Transport
+	byExtra       atomic.Bool
 }
 
-// NewClient returns a client, or the fault invalid_input when the address or
-// the proxy is none (see [RequestURL]).
+// NewClient returns a client, or the fault invalid_input when the address, the
+// proxy or the certificates are none (see [RequestURL]).
 func NewClient(cfg ClientConfig) (*Client, error) {
 	base, _, err := baseURL(cfg.Dialect, cfg.BaseURL)
 	if err != nil {
@@ -80,41 +87,42 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	c := &Client{cfg: cfg, host: base.Host, name: base.Hostname()}
 	if cfg.ProxyURL != "" && base.Scheme == "https" {
-		c.proxy, err = url.Parse(cfg.ProxyURL)
-		if err != nil || c.proxy.Hostname() == "" {
-			// The error quotes the address, which may hold a password.
-			return nil, &fault.Error{Code: fault.InvalidInput, Op: "proxy", Detail: "not a URL"}
+		if c.proxy, err = proxyOf(cfg.ProxyURL, cfg.ProxyUser); err != nil {
+			return nil, err
 		}
+	}
+	dial := cfg.DialContext
+	if dial == nil {
+		dialer := &net.Dialer{Resolver: cfg.Resolver}
+		dial = dialer.DialContext
+		if base.Scheme == "http" {
+			dial = dialLoopback(dialer)
+		}
+	}
+	var pool *x509.CertPool
+	if len(cfg.ExtraCA) > 0 {
+		pool = x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(cfg.ExtraCA) {
+			return nil, &fault.Error{Code: fault.InvalidInput, Op: "certificates", Detail: "no certificate in it"}
+		}
+		c.extra = c.transport(dial, pool, pool)
 	}
 	// RootCAs stays nil: the system's own verifier and roots are used (K7).
-	c.http = &http.Transport{
-		DialContext:            cfg.DialContext,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    2,
-		IdleConnTimeout:        90 * time.Second,
-		DisableCompression:     true, // decoded by sniff, and not asked for
-		MaxResponseHeaderBytes: 256 << 10,
-		OnProxyConnectResponse: onProxyConnect,
-	}
-	if c.proxy != nil {
-		c.http.Proxy = http.ProxyURL(c.proxy)
-	}
-	if cfg.DialContext == nil {
-		dialer := &net.Dialer{Resolver: cfg.Resolver}
-		c.http.DialContext = dialer.DialContext
-		if base.Scheme == "http" {
-			c.http.DialContext = dialLoopback(dialer)
-		}
-	}
+	c.system = c.transport(dial, nil, pool)
 	return c, nil
 }
 
 // CloseIdle closes connections that no request uses.
-func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
+func (c *Client) CloseIdle() {
+	c.system.CloseIdleConnections()
+	if c.extra != nil {
+		c.extra.CloseIdleConnections()
+	}
+}
 
 // dialLoopback refuses a connection that leaves the machine, whatever the name
 // "localhost" was resolved to.
-func dialLoopback(d *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
+func dialLoopback(d *net.Dialer) dialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, network, addr)
 		if err != nil {
@@ -126,16 +134,6 @@ func dialLoopback(d *net.Dialer) func(context.Context, string, string) (net.Conn
 		}
 		return conn, nil
 	}
-}
-
-// onProxyConnect gives a proxy's refusal a type; the transport's own error is
-// its words only.
-func onProxyConnect(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
-	if res.StatusCode == http.StatusOK {
-		return nil
-	}
-	scheme, _, _ := strings.Cut(res.Header.Get("Proxy-Authenticate"), " ")
-	return &proxyRefusal{status: res.StatusCode, scheme: scheme}
 }
 
 // Decoder translates what one dialect sends in one answer. It is used from one
@@ -170,22 +168,28 @@ var (
 )
 
 // Stream posts body to url and feeds the answer to dec until it is whole. It
-// blocks until then. The error is a *fault.Error.
-func (c *Client) Stream(ctx context.Context, op, url string, body []byte, dec Decoder) error {
-	a, err := c.begin(ctx, op, http.MethodPost, url, body, c.cfg.Timers.FirstToken)
+// blocks until then. The error is a *fault.Error; where it says that an optional
+// parameter was refused, one of those that dec names when it has a method
+// Optional() []string, it wraps a [*RefusedParam], and where a refusal names a
+// size, a [*NamedSize].
+func (c *Client) Stream(ctx context.Context, op, url string, body []byte, dec Decoder) (err error) {
+	a, err := c.begin(ctx, asking{
+		op: op, method: http.MethodPost, url: url, body: body, accept: "text/event-stream",
+		first: c.cfg.Timers.FirstToken,
+	})
 	if err != nil {
 		return err
 	}
-	defer a.end()
+	defer func() { a.end(err) }()
+	if o, ok := dec.(interface{ Optional() []string }); ok {
+		a.optional = o.Optional()
+	}
 	dec.Begin(a.red)
-	res, err := c.http.RoundTrip(a.req)
+	res, err := a.send()
 	if err != nil {
-		return a.sendFault(err)
+		return err
 	}
 	defer letGo(res.Body)
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return a.statusFault(res)
-	}
 	in := &capReader{src: &touchReader{src: res.Body, touch: a.dog.touch}, left: maxBody}
 	kind, r, err := sniff(in)
 	if err != nil {
@@ -255,26 +259,32 @@ func (a *attempt) readWhole(r io.Reader, res *http.Response, dec Decoder) error 
 	return a.cancelled()
 }
 
-// getTimeout limits the wait for the answer to a Get, also of a local server:
-// no model has to be loaded for it.
+// getTimeout limits the wait for the answer to a Get or Post, also of a local
+// server: no model has to be loaded for it.
 const getTimeout = 30 * time.Second
 
 // Get asks url and returns its JSON, at most 16 MiB. The error is a
 // *fault.Error.
 func (c *Client) Get(ctx context.Context, op, url string) (json.RawMessage, error) {
-	a, err := c.begin(ctx, op, http.MethodGet, url, nil, getTimeout)
+	return c.askJSON(ctx, asking{op: op, method: http.MethodGet, url: url, accept: "application/json", first: getTimeout})
+}
+
+// Post is Get for what is asked with a body, which is JSON.
+func (c *Client) Post(ctx context.Context, op, url string, body []byte) (json.RawMessage, error) {
+	return c.askJSON(ctx, asking{op: op, method: http.MethodPost, url: url, body: body, accept: "application/json", first: getTimeout})
+}
+
+func (c *Client) askJSON(ctx context.Context, q asking) (raw json.RawMessage, err error) {
+	a, err := c.begin(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	defer a.end()
-	res, err := c.http.RoundTrip(a.req)
+	defer func() { a.end(err) }()
+	res, err := a.send()
 	if err != nil {
-		return nil, a.sendFault(err)
+		return nil, err
 	}
 	defer letGo(res.Body)
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return nil, a.statusFault(res)
-	}
 	a.dog.set(c.cfg.Timers.Silence, errSilence, true)
 	in := &capReader{src: &touchReader{src: res.Body, touch: a.dog.touch}, left: MaxLine}
 	kind, r, err := sniff(in)
@@ -284,7 +294,6 @@ func (c *Client) Get(ctx context.Context, op, url string) (json.RawMessage, erro
 	if kind != bodyJSON {
 		return nil, a.fault(fault.NotAnAPI, fmt.Sprint(res.StatusCode), nil)
 	}
-	var raw json.RawMessage
 	if err := json.NewDecoder(r).Decode(&raw); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"io"
+	"log"
 	"net/http"
 	"testing"
 )
@@ -24,10 +25,15 @@ func testAttempt(t *testing.T) *attempt {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := c.begin(t.Context(), "chat", http.MethodPost, "https://api.provider.test/v1/chat/completions", []byte("{}"), 0)
+	a, err := c.begin(t.Context(), asking{
+		op: "chat", method: http.MethodPost, url: "https://api.provider.test/v1/chat/completions", body: []byte("{}"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(a.end)
+	t.Cleanup(func() { a.end(nil) })
 	return a
 }
+
+// quiet is the log of a server whose failures are wanted.
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

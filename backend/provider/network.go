@@ -12,16 +12,10 @@ import (
 	"galley/backend/fault"
 )
 
-// proxyRefusal is a proxy's answer to CONNECT that was no success.
-type proxyRefusal struct {
-	status int
-	// scheme is the way of logging in that the proxy asks for ("NTLM").
-	scheme string
-}
-
-func (e *proxyRefusal) Error() string { return "proxy refused the connection" }
-
-var errNotLoopback = errors.New("plain http must stay on this machine")
+var (
+	errNotLoopback = errors.New("plain http must stay on this machine")
+	errNotSocks    = errors.New("no SOCKS server answers there")
+)
 
 // reach says how far a request got before it failed.
 type reach struct {

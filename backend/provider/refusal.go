@@ -1,6 +1,13 @@
 package provider
 
-import "strconv"
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"galley/backend/fault"
+)
 
 // RefusedParam stands in the chain of a fault whose request was refused for one
 // optional parameter: without it the request may go.
@@ -25,4 +32,285 @@ func (e *NamedSize) Error() string {
 		return "the model takes " + strconv.Itoa(e.Context) + " tokens"
 	}
 	return "the model answers in at most " + strconv.Itoa(e.Output) + " tokens"
+}
+
+// maxRefusal limits how much of a message is searched, in bytes.
+const maxRefusal = 4 << 10
+
+// refusal says what a failure teaches of the model; nil for nothing. sent are
+// the optional parameters of the request.
+func refusal(code fault.Code, e *APIError, sent []string) error {
+	message := e.Message[:min(len(e.Message), maxRefusal)]
+	switch code {
+	case fault.ContextTooLong:
+		if n := contextSize(e, message); n > 0 {
+			return &NamedSize{Context: n}
+		}
+	case fault.BadRequest, fault.ProviderError, fault.UnsupportedByModel:
+		size := &NamedSize{Output: outputSize(e, message)}
+		if size.Output == 0 && outputThing.MatchString(message) {
+			size.Context = contextSize(e, message)
+		}
+		if size.Output > 0 || size.Context > 0 {
+			return size
+		}
+		if name := refusedParam(e, message, sent); name != "" {
+			return &RefusedParam{Name: name}
+		}
+	}
+	return nil
+}
+
+var (
+	refusedCodes = regexp.MustCompile(`unsupported_?(parameter|param|value)|unknown_?(parameter|param|field|name|argument)|extra_forbidden|unrecognized|unsupportedparams`)
+	// Words that say that the parameter itself is not taken.
+	notTaken = regexp.MustCompile(`(not|n't|no longer|cannot|un-?)[ -]?(be )?(support|permit|allow|accept|available|recogni[sz]e|expect|used|enabled|a valid|valid|set|specified|applicable|compatible|implement)|` +
+		`unsupported|unknown|unrecogni[sz]ed|unexpected|extra(neous)? |forbidden|deprecated|removed|no such|cannot find field|` +
+		`invalid (parameter|param|argument|field|key|property|name)|only (the )?(default|\(?\d)|may only be|must be (set to |equal to |exactly )?(1|the default)\b|only works|` +
+		`不支持|不允许|无效|未知|不能|已废弃`)
+	// Words that say that another value would do.
+	otherValue = regexp.MustCompile(`between|\brange\b|less than|greater than|at (most|least)|too (large|high|big|small|low)|<=|>=|[<>] ?\d|maximum|minimum|\bmust be in\b|不能(大于|小于|超过)|之间|范围`)
+	// Words that say that the thing is not taken at all, whatever values are
+	// named besides.
+	notAtAll = regexp.MustCompile(`unsupported (parameter|param|argument)|(parameter|param|argument|field|key|property)\S* .{0,40}(not supported|unsupported)|not supported (with|by|on|for) th|deprecated|unknown|unrecogni[sz]ed|extra inputs`)
+
+	outputThing = regexp.MustCompile(`(?i)max_?(completion|output|new)?_?tokens|(output|completion) tokens|输出`)
+)
+
+// refusedParam returns the one of sent that was refused; "" when none was, as
+// far as can be told. What the error names as its parameter goes before words.
+func refusedParam(e *APIError, message string, sent []string) string {
+	if len(sent) == 0 {
+		return ""
+	}
+	words := strings.ToLower(message)
+	coded := false
+	for _, n := range append([]string{e.Code, e.Type}, e.more...) {
+		coded = coded || refusedCodes.MatchString(strings.ToLower(n))
+	}
+	if e.Param != "" {
+		for _, name := range sent {
+			if !sameParam(e.Param, name) {
+				continue
+			}
+			// Of a limit only a refusal counts; with any other complaint of an
+			// optional parameter but its number the request may go without.
+			if coded || isRefusal(words) || !outputThing.MatchString(name) && !otherValue.MatchString(words) {
+				return name
+			}
+			return ""
+		}
+		if !isContainer(e.Param) {
+			return "" // it speaks of something else
+		}
+	}
+	found, at := "", len(words)
+	for _, name := range sent {
+		i, end := findParam(words, name)
+		if i < 0 || i >= at {
+			continue
+		}
+		near := words[max(0, i-80):min(len(words), end+120)]
+		if coded || isRefusal(near) {
+			found, at = name, i
+		}
+	}
+	return found
+}
+
+// isRefusal reports whether words that name a parameter say that it is not
+// taken. A number out of its range is the value's fault and not the parameter's.
+func isRefusal(words string) bool {
+	if otherValue.MatchString(words) && !notAtAll.MatchString(words) {
+		return false
+	}
+	return notTaken.MatchString(words)
+}
+
+// isContainer reports whether a parameter is only where others stand in.
+func isContainer(param string) bool { return len(segments(param)) == 0 }
+
+// segments are the parts of a parameter's path in lower case, without what marks
+// words, and without what all parameters stand in.
+func segments(path string) []string {
+	var out []string
+	for _, s := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]/#' \"", r) }) {
+		s = strings.Map(func(r rune) rune {
+			if r == '_' || r == '-' {
+				return -1
+			}
+			return unicode.ToLower(r)
+		}, s)
+		switch s {
+		case "", "body", "generationconfig", "request", "root", "params", "none", "null", "validationerror":
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// sameParam reports whether a path that an error names is that of a parameter
+// that was sent, or stands above or below it.
+func sameParam(path, name string) bool {
+	a, b := segments(path), segments(name)
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return len(a) == 1 && a[0] == b[len(b)-1]
+		}
+	}
+	return true
+}
+
+// findParam looks for a parameter's name in words of lower case: as it is on the
+// wire, in the other way of writing it, or its last part. It returns where it
+// stands; negative for nowhere.
+func findParam(words, name string) (from, to int) {
+	forms := []string{strings.ToLower(name)}
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	forms = append(forms, strings.ToLower(last), snake(last), strings.ToLower(strings.ReplaceAll(last, "_", "")), strings.ReplaceAll(snake(last), "_", " "))
+	if path := segments(name); len(path) > 1 && len(path) == strings.Count(name, ".")+1 {
+		forms = append(forms, strings.ToLower(name[:strings.IndexByte(name, '.')]))
+	}
+	if thinkNames.MatchString(strings.ToLower(name)) {
+		forms = append(forms, "thinking", "reasoning", "budget")
+	}
+	from = -1
+	for _, f := range forms {
+		if i := wordAt(words, f); i >= 0 && (from < 0 || i < from) {
+			from, to = i, i+len(f)
+		}
+	}
+	return from, to
+}
+
+// thinkNames are parameters that servers call by what they do.
+var thinkNames = regexp.MustCompile(`reason|think`)
+
+// snake writes camelCase with underscores.
+func snake(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// wordAt returns where a name stands by itself; negative for nowhere.
+func wordAt(words, name string) int {
+	for from := 0; name != ""; {
+		i := strings.Index(words[from:], name)
+		if i < 0 {
+			return -1
+		}
+		i += from
+		end := i + len(name)
+		if (i == 0 || !isNameByte(words[i-1])) && (end == len(words) || !isNameByte(words[end])) {
+			return i
+		}
+		from = end
+	}
+	return -1
+}
+
+func isNameByte(b byte) bool {
+	return b == '_' || b >= 'a' && b <= 'z' || b >= '0' && b <= '9'
+}
+
+// size matches a number of tokens as people write them.
+const size = "[\"'`(]*" + `(\d[\d,_]{1,11})`
+
+// contextSizes are the ways of naming the window; the number is that of the
+// model, not that of the request.
+var contextSizes = compileAll(
+	`context (?:limit|window|length)[^.]{0,20}: [\d,_ +]+> `+size,
+	`maximum context (?:length|window|size)(?: of this model)?(?: is| of|:)?(?: only)? `+size,
+	`max(?:imum)? (?:model|prompt|sequence|input) len(?:gth)?(?: is| of|:)?(?: only)? `+size,
+	`context (?:length|window|size|limit)(?: is| of|:)?(?: only)? `+size,
+	`(?:large|long) for model with `+size+` maximum context`,
+	`available context size \(`+size,
+	`too long: [\d,_]+ tokens > `+size,
+	`exceeds the maximum (?:number|count) of (?:input )?tokens(?: allowed)? \(`+size,
+	`range of input length should be \[\d+, ?`+size,
+	`tokens.{0,40} must be <= `+size,
+	`(?:limit|maximum) (?:is|of) `+size+` (?:input |prompt |context )?tokens`,
+	`(?:supports|allows|accepts)(?: at most| up to| only)+ `+size+` (?:input |prompt |context )?tokens`,
+	`(?:最大|上限)[^\d]{0,12}`+size,
+	`(?:不能|不得)?(?:超过|超出)[^\d]{0,12}`+size,
+)
+
+var outputSizes = compileAll(
+	`supports at most `+size+` (?:completion|output) tokens`,
+	`[\d,_]+ > `+size+`,? which is the maximum allowed number of output tokens`,
+	`max_?(?:completion|output|new)?_?tokens.{0,60}valid range .{0,30}\[\d+, ?`+size,
+	`max_?(?:completion|output|new)?_?tokens.{0,60}(?:range|in|between) \[\d+, ?`+size,
+	`max_?(?:completion|output|new)?_?tokens.{0,60}between \d+ and `+size,
+	`max_?(?:completion|output|new)?_?tokens.{0,60}(?:less than or equal to|at most|no more than|<=|cannot exceed|not exceed|up to|maximum (?:is|of|value of)) `+size,
+	`(?:less than or equal to|at most|<=) `+size+`.{0,40}max_?(?:completion|output|new)?_?tokens`,
+	`maximum (?:number of )?(?:output|completion) tokens.{0,20}(?:is|of|:) `+size,
+	`最大输出[^\d]{0,12}`+size,
+)
+
+// belowSizes name the first number that is too much.
+var belowSizes = compileAll(
+	`max_?(?:completion|output|new)?_?tokens.{0,80}to `+size+` \(exclusive\)`,
+	`max_?(?:completion|output|new)?_?tokens.{0,40}(?:must be )?less than `+size,
+)
+
+func compileAll(patterns ...string) []*regexp.Regexp {
+	out := make([]*regexp.Regexp, len(patterns))
+	for i, p := range patterns {
+		out[i] = regexp.MustCompile(`(?i)` + p)
+	}
+	return out
+}
+
+// The sizes that can be true, in tokens.
+const (
+	minContextSize = 256
+	minOutputSize  = 16
+	maxSize        = 100_000_000
+)
+
+// contextSize returns how many tokens the model takes by what was said; 0 when
+// nothing was.
+func contextSize(e *APIError, message string) int {
+	if e.context >= minContextSize && e.context <= maxSize {
+		return e.context
+	}
+	return named(contextSizes, message, minContextSize)
+}
+
+// outputSize returns how long an answer can be by what was said; 0 when nothing
+// was.
+func outputSize(e *APIError, message string) int {
+	if sameParam(e.Param, "max_tokens") || sameParam(e.Param, "max_completion_tokens") || sameParam(e.Param, "max_output_tokens") {
+		// The message may leave out what the error says beside it.
+		message = "max_tokens: " + message
+	}
+	if n := named(outputSizes, message, minOutputSize); n > 0 {
+		return n
+	}
+	return max(named(belowSizes, message, minOutputSize+1)-1, 0)
+}
+
+// named returns the number that the first pattern that fits names.
+func named(patterns []*regexp.Regexp, message string, least int) int {
+	for _, p := range patterns {
+		m := p.FindStringSubmatch(message)
+		if m == nil {
+			continue
+		}
+		n, err := strconv.Atoi(strings.NewReplacer(",", "", "_", "").Replace(m[1]))
+		if err == nil && n >= least && n <= maxSize {
+			return n
+		}
+	}
+	return 0
 }

@@ -280,7 +280,7 @@ func TestFaults_Network(t *testing.T) {
 	})
 	t.Run("proxy gone", func(t *testing.T) {
 		t.Parallel()
-		f := ask(t, Config{BaseURL: "https://api.provider.test", ProxyURL: "http://u:proxypassword@" + refused})
+		f := ask(t, Config{BaseURL: "https://api.provider.test", ProxyURL: "http://" + refused})
 		if f == nil || f.Code != fault.Proxy || f.Detail != refused {
 			t.Errorf("got %v", f)
 		}
