@@ -130,7 +130,9 @@ func serveText(w http.ResponseWriter, r *http.Request, rest string, texts TextSt
 			refuse(w, err)
 			return
 		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		// Bytes for the one reader, who decodes them: nobody else is to try.
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		w.Header().Set("Cache-Control", "no-store")
 		if _, err := io.WriteString(w, body); err != nil {
 			log.Debug("text not delivered", "err", err)

@@ -167,7 +167,7 @@ func TestText_Get(t *testing.T) {
 		t.Errorf("got %s %q", resp.Status, body)
 	}
 	for name, want := range map[string]string{
-		"Galley-Version": "1", "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store",
+		"Galley-Version": "1", "Content-Type": "application/octet-stream", "Cache-Control": "no-store",
 	} {
 		if got := resp.Header.Get(name); got != want {
 			t.Errorf("%s is %q", name, got)

@@ -48,7 +48,7 @@ func TestDocuments_CompareAndHistory(t *testing.T) {
 		if resp.StatusCode != http.StatusOK || body != want {
 			t.Errorf("%s: %s %q", url, resp.Status, body)
 		}
-		if resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" || resp.Header.Get("Cache-Control") != "no-store" ||
+		if resp.Header.Get("Content-Type") != "application/octet-stream" || resp.Header.Get("Cache-Control") != "no-store" ||
 			resp.Header.Get("Content-Security-Policy") == "" || resp.Header.Get("Galley-Version") != "" {
 			t.Errorf("%s: headers %v", url, resp.Header)
 		}
