@@ -84,6 +84,10 @@ type Request struct {
 	// Effort is how much the model should think, one of the Effort values; ""
 	// leaves it to the provider.
 	Effort string
+	// Known is what is known of the model, from whom it may be; the zero value
+	// for nothing. A dialect that has to say how long an answer may be says no
+	// more than that.
+	Known Capabilities
 	// Refused are optional parameters, by their names on the wire, that this
 	// model is known to refuse: they are left out, and a limit that has another
 	// name takes that.

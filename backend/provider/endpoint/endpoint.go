@@ -11,6 +11,7 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/fault"
 	"galley/backend/provider"
+	"galley/backend/provider/anthropic"
 	"galley/backend/provider/dialect"
 	"galley/backend/provider/openaichat"
 	"galley/backend/provider/scripted"
@@ -71,6 +72,8 @@ func New(kind string, cfg dialect.Config) (Endpoint, error) {
 		return scripted.New(scripted.Config{}), nil
 	case KindOpenAIChat:
 		return opened(openaichat.New(cfg))
+	case KindAnthropic:
+		return opened(anthropic.New(cfg))
 	}
 	return nil, &fault.Error{Code: fault.InvalidInput, Op: "provider", Detail: "kind"}
 }
