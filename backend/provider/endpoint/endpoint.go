@@ -14,6 +14,7 @@ import (
 	"galley/backend/provider/anthropic"
 	"galley/backend/provider/dialect"
 	"galley/backend/provider/openaichat"
+	"galley/backend/provider/openairesponses"
 	"galley/backend/provider/scripted"
 )
 
@@ -72,6 +73,8 @@ func New(kind string, cfg dialect.Config) (Endpoint, error) {
 		return scripted.New(scripted.Config{}), nil
 	case KindOpenAIChat:
 		return opened(openaichat.New(cfg))
+	case KindOpenAIResponses:
+		return opened(openairesponses.New(cfg))
 	case KindAnthropic:
 		return opened(anthropic.New(cfg))
 	}
