@@ -146,7 +146,8 @@ type Decoder interface {
 	// not what the dialect sends.
 	Event(ev Event) error
 	// Whole reads a JSON value that came in place of a stream. It returns an
-	// *APIError, or [ErrNotAnAnswer] when it is no answer of the dialect.
+	// *APIError, [ErrNotAnAnswer] when it is no answer of the dialect, or
+	// io.ErrUnexpectedEOF when the provider never said that it is whole.
 	Whole(data []byte) error
 	// Started reports whether a token came: text, thinking or part of a call.
 	Started() bool
@@ -252,6 +253,9 @@ func (a *attempt) readWhole(r io.Reader, res *http.Response, dec Decoder) error 
 	err := dec.Whole(raw)
 	if api, ok := errors.AsType[*APIError](err); ok {
 		return a.apiFault(res, api)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return a.cutFault(err, dec)
 	}
 	if err != nil {
 		return a.fault(fault.NotAnAPI, fmt.Sprint(res.StatusCode), nil)

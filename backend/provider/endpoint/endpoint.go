@@ -13,6 +13,7 @@ import (
 	"galley/backend/provider"
 	"galley/backend/provider/anthropic"
 	"galley/backend/provider/dialect"
+	"galley/backend/provider/gemini"
 	"galley/backend/provider/openaichat"
 	"galley/backend/provider/openairesponses"
 	"galley/backend/provider/scripted"
@@ -77,6 +78,8 @@ func New(kind string, cfg dialect.Config) (Endpoint, error) {
 		return opened(openairesponses.New(cfg))
 	case KindAnthropic:
 		return opened(anthropic.New(cfg))
+	case KindGemini:
+		return opened(gemini.New(cfg))
 	}
 	return nil, &fault.Error{Code: fault.InvalidInput, Op: "provider", Detail: "kind"}
 }
