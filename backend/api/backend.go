@@ -120,7 +120,7 @@ func New(cfg Config) (*Backend, error) {
 	b.agent = &Agent{host: b.host, submit: b.host.Submit, docs: set, settings: store, network: net, promptDir: filepath.Join(cfg.Home.Dir, "prompts"), folder: grants.Workspace, begin: b.reach, end: b.tools.End, ctx: ctx, log: cfg.Log}
 	b.settings = &Settings{
 		store: store, aside: b.setAside, home: cfg.Home, keys: keys, network: net, chooseCAFile: cfg.Dialogs.OpenCertificates, host: b.host, emitter: b.emitter,
-		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, log: cfg.Log,
+		relabel: cfg.Relabel, version: cfg.Version, ctx: ctx, background: b.wg.Go, log: cfg.Log,
 	}
 	return b, nil
 }
@@ -139,6 +139,7 @@ func (b *Backend) sweep() {
 	if err != nil {
 		b.log.Warn("recovery folder not swept", "err", err)
 	}
+	b.keys.Tidy()
 	for _, l := range left {
 		b.log.Warn("a save was cut short, its copies are kept", "state", l.State, "id", l.ID)
 	}

@@ -106,10 +106,14 @@ func plantKey(t *testing.T, place credential.Place) {
 	// A key that a person keeps for other programs is not the child's either.
 	t.Setenv("OPENAI_API_KEY", planted)
 	keyring := &ring{}
+	var chosen credential.Ring = keyring
+	if place == credential.File {
+		chosen = noRing{} // with a keyring it would be offered to move there
+	}
 	home := newHome(t)
 	panics := false
 	w := &writing{text: sampleText, window: makeWindow(t, home, func(c *Config) {
-		c.Ring = keyring
+		c.Ring = chosen
 		relabel := c.Relabel
 		c.Relabel = func(l []MenuLabel) {
 			if panics {
@@ -217,7 +221,7 @@ func plantKey(t *testing.T, place credential.Place) {
 	}
 
 	// The next start finds it where it outlives the program.
-	next := makeWindow(t, home, func(c *Config) { c.Ring = keyring })
+	next := makeWindow(t, home, func(c *Config) { c.Ring = chosen })
 	after := place
 	if place == credential.Memory {
 		after = credential.None

@@ -35,12 +35,18 @@ type Settings struct {
 	relabel func([]MenuLabel)
 	version string
 	ctx     func() context.Context
-	log     *slog.Logger
+	// background runs what the page does not wait for; it ends with the program.
+	background func(func())
+	keyring    keyringName
+	log        *slog.Logger
 }
 
 // Get returns everything the settings tab shows.
 func (s *Settings) Get() (SettingsState, error) {
-	return call(s.log, "get settings", func() (SettingsState, error) { return s.state(s.ctx()), nil })
+	return call(s.log, "get settings", func() (SettingsState, error) {
+		s.lookForKeyring()
+		return s.state(s.ctx()), nil
+	})
 }
 
 // Update stores the person's choices.
@@ -147,10 +153,16 @@ func (s *Settings) changed(op string, change func(context.Context) error) (Setti
 		if err := change(s.ctx()); err != nil {
 			return SettingsState{}, err
 		}
-		state := s.state(s.ctx())
-		s.emitter.Emit("settings.changed", state)
-		return state, nil
+		s.lookForKeyring()
+		return s.told(), nil
 	})
+}
+
+// told tells the page the state, and returns it.
+func (s *Settings) told() SettingsState {
+	state := s.state(s.ctx())
+	s.emitter.Emit("settings.changed", state)
+	return state
 }
 
 func (s *Settings) state(ctx context.Context) SettingsState {
@@ -158,7 +170,7 @@ func (s *Settings) state(ctx context.Context) SettingsState {
 	state := SettingsState{
 		Settings: s.store.Get(), Providers: make([]ProviderState, 0, len(found)),
 		Problems: s.store.Problems(), File: s.home.Settings(), KeptAside: s.store.KeptAside(),
-		Version: s.version, OS: runtime.GOOS,
+		Version: s.version, OS: runtime.GOOS, CanMoveKeys: s.canMoveKeys(),
 	}
 	if state.Problems == nil {
 		state.Problems = []string{}
@@ -180,6 +192,11 @@ func (s *Settings) providerState(ctx context.Context, p settings.Provider) Provi
 		out.Problem = string(fault.CodeOf(err))
 	}
 	out.URL = url
+	if d, ok := endpoint.Dialect(p.Kind); ok && err == nil {
+		if out.ModelsURL, err = provider.ModelsURL(d, p.BaseURL); err != nil {
+			out.Problem = string(fault.CodeOf(err))
+		}
+	}
 	d, err := s.keys.Describe(ctx, p.ID)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.log.Info("key not described", "code", fault.CodeOf(err))

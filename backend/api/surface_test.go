@@ -344,6 +344,9 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	p := settings.Provider{Name: "Local", Kind: settings.KindOpenAIChat, BaseURL: "http://127.0.0.1:9/v1"}
 	call("Settings.SaveProvider", p)
 	call("Settings.SetKey", SetKeyRequest{ProviderID: "local", Key: "k", Place: "memory"})
+	call("Settings.DuplicateProvider", "local", "Twin")
+	call("Settings.MoveProvider", "twin", 0)
+	call("Settings.MoveKeys") // none lies in plain text
 	call("Settings.DeleteKey", "local")
 	call("Settings.DeleteProvider", "local")
 	call("Settings.TestProvider", settings.Mock().ID)

@@ -180,18 +180,6 @@ func (s *Store) Set(ctx context.Context, ref string, key Secret, place Place) er
 // Get returns the key under ref. Faults: no_key, invalid_input, key_malformed,
 // keyring_missing, keyring_locked, keyring_timeout.
 func (s *Store) Get(ctx context.Context, ref string) (Secret, error) {
-	return s.get(ctx, ref, NewSecret)
-}
-
-// Password returns the password under ref, as it was typed; see [NewPassword].
-// Faults as for Get.
-func (s *Store) Password(ctx context.Context, ref string) (Secret, error) {
-	return s.get(ctx, ref, NewPassword)
-}
-
-// get returns what is under ref; read makes a Secret of what stood in a file or
-// in the keyring.
-func (s *Store) get(ctx context.Context, ref string, read func(string) (Secret, error)) (Secret, error) {
 	const op = "get key"
 	if !validRef(ref) {
 		return Secret{}, fault.New(fault.InvalidInput, op, nil)
@@ -205,7 +193,7 @@ func (s *Store) get(ctx context.Context, ref string, read func(string) (Secret, 
 	if e, ok, err := s.plain.get(ref); err != nil {
 		return Secret{}, err
 	} else if ok {
-		return read(e.Key)
+		return NewSecret(e.Key)
 	}
 	for {
 		l, err := s.list.read()
@@ -217,7 +205,7 @@ func (s *Store) get(ctx context.Context, ref string, read func(string) (Secret, 
 		}
 		data, err := s.ring.get(ctx, l.item(ref))
 		if err == nil {
-			return read(string(data))
+			return NewSecret(string(data))
 		}
 		if !errors.Is(err, ErrNoItem) {
 			return Secret{}, err

@@ -27,7 +27,7 @@ func (s *Store) MoveToKeyring(ctx context.Context) (moved int, err error) {
 	}
 	var odd error
 	for _, ref := range slices.Sorted(maps.Keys(p.Keys)) {
-		key, err := NewPassword(p.Keys[ref].Key)
+		key, err := NewSecret(p.Keys[ref].Key)
 		if err != nil || !validRef(ref) {
 			odd = errors.Join(odd, malformed("in the file"))
 			continue

@@ -48,26 +48,6 @@ func NewSecret(pasted string) (Secret, error) {
 	return Secret{hidden: &key}, nil
 }
 
-// NewPassword makes a Secret of a password as a person typed it: unlike a key it
-// keeps its blanks and may be in any script. Fault key_malformed as for
-// [NewSecret].
-func NewPassword(typed string) (Secret, error) {
-	switch {
-	case typed == "":
-		return Secret{}, malformed("empty")
-	case !utf8.ValidString(typed):
-		return Secret{}, malformed("not UTF-8")
-	case len(typed) > MaxSecret:
-		return Secret{}, malformed("too long")
-	}
-	for _, r := range typed {
-		if unicode.IsControl(r) {
-			return Secret{}, malformed(fmt.Sprintf("U+%04X", r))
-		}
-	}
-	return Secret{hidden: &typed}, nil
-}
-
 func malformed(why string) error {
 	e := fault.New(fault.KeyMalformed, "read key", nil)
 	e.Detail = why
