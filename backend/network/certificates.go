@@ -101,8 +101,8 @@ func readCertificates(path string) (Certificates, error) {
 	defer func() { _ = f.Close() }() // only read
 	data, err := readText(f)
 	if err != nil {
-		if fault.CodeOf(err) == fault.TooLarge {
-			return bad(fault.TooLarge, nil)
+		if code := fault.CodeOf(err); code != fault.InvalidInput {
+			return bad(code, err)
 		}
 		return Certificates{}, err
 	}
