@@ -148,6 +148,9 @@ func (k *client) serveSessions(ctx context.Context, method string, params json.R
 		return answer(method, params, func(p wire.SessionDeleteParams) (empty, error) { return empty{}, h.DeleteSession(ctx, p) })
 	case wire.MethodSessionEvents:
 		return answer(method, params, func(p wire.SessionEventsParams) (wire.SessionEventsResult, error) { return h.SessionEvents(ctx, p) })
+	case wire.MethodSendLogList:
+		// What left, when and to whom; never what it said, and nothing clears it.
+		return answer(method, params, func(p wire.SendListParams) (wire.SendListResult, error) { return h.Sends(ctx, p) })
 	case wire.MethodStoreBackup:
 		return answer(method, params, func(p wire.BackupParams) (empty, error) { return empty{}, h.Backup(ctx, p.Path) })
 	}

@@ -35,6 +35,9 @@ type Task struct {
 	Toolbox Toolbox
 	// ContextTokens is how many tokens the model takes; 0 when not known.
 	ContextTokens int
+	// MaxOutputTokens is the longest answer that is asked for; 0 leaves it to
+	// the provider.
+	MaxOutputTokens int
 	// Language is the interface's BCP 47 tag ("en", "zh").
 	Language string
 	// Snapshot is the document as sent with the run; nil when there is none. A

@@ -230,6 +230,46 @@ func (h *Host) Models(ctx context.Context, p wire.ProviderTestParams) (wire.Prov
 	return res, err
 }
 
+// DescribeModel says what is known of a model of a provider, after asking the
+// provider where that was not done today.
+func (h *Host) DescribeModel(ctx context.Context, p wire.ModelParams) (wire.ModelDescribeResult, error) {
+	var res wire.ModelDescribeResult
+	err := h.begin(ctx, wire.MethodModelDescribe, p, &res)
+	return res, err
+}
+
+// ForgetModel forgets what was learned and asked of a model, and says what is
+// known of it then.
+func (h *Host) ForgetModel(ctx context.Context, p wire.ModelParams) (wire.ModelDescribeResult, error) {
+	var res wire.ModelDescribeResult
+	err := h.begin(ctx, wire.MethodModelForget, p, &res)
+	return res, err
+}
+
+// Sends returns a page of the send log, newest first, without the bodies (K9);
+// also where another process holds the agent.
+func (h *Host) Sends(ctx context.Context, p wire.SendListParams) (wire.SendListResult, error) {
+	var res wire.SendListResult
+	err := h.call(ctx, wire.MethodSendLogList, p, &res)
+	return res, err
+}
+
+// Send returns a piece of what left with one request. It is busy, with the
+// detail "elsewhere", where another process holds the agent: what left is read
+// where it left.
+func (h *Host) Send(ctx context.Context, p wire.SendGetParams) (wire.SendGetResult, error) {
+	var res wire.SendGetResult
+	err := h.begin(ctx, wire.MethodSendLogGet, p, &res)
+	return res, err
+}
+
+// ClearSends removes entries of the send log. It is busy as Send is.
+func (h *Host) ClearSends(ctx context.Context, p wire.SendClearParams) (wire.SendListResult, error) {
+	var res wire.SendListResult
+	err := h.begin(ctx, wire.MethodSendLogClear, p, &res)
+	return res, err
+}
+
 // serve answers what the Runner asks.
 func (h *Host) serve(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	switch method {

@@ -19,9 +19,18 @@ const (
 // assumedSize is how many tokens a model is taken to bear when nobody knows.
 const assumedSize = 64_000
 
-// maxReserve is the most that is kept free for the answer, in tokens; it is
-// never more than a quarter of what the model takes.
+// maxReserve is the most that is kept free for the answer, in tokens, where
+// nobody said how long it may be.
 const maxReserve = 8192
+
+// reserveFor is how many of size tokens are kept free for the answer: as many as
+// the longest may have, at most half; where that is open, a quarter at most.
+func reserveFor(size, longest int) int {
+	if longest > 0 {
+		return min(longest, size/2)
+	}
+	return min(maxReserve, size/4)
+}
 
 // piece is a text on its way into a context.
 type piece struct {
@@ -98,7 +107,7 @@ func newContextBuilder(t core.Task, h core.History, size int) (*contextBuilder, 
 	if b.size <= 0 {
 		b.size = assumedSize
 	}
-	b.reserve = min(maxReserve, b.size/4)
+	b.reserve = reserveFor(b.size, t.MaxOutputTokens)
 	b.specs = t.Tools.Specs(t.Allowed)
 	if len(b.specs) == 0 {
 		b.specs = nil

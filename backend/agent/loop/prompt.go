@@ -84,7 +84,7 @@ func rewriteWith(t core.Task, before, selected, after string) (core.Request, cor
 		form = formLeftOut
 	}
 	report := core.ContextReport{
-		RunID: t.Run.ID, Step: 1, Size: t.ContextTokens, Reserve: min(maxReserve, size/4), Basis: basis,
+		RunID: t.Run.ID, Step: 1, Size: t.ContextTokens, Reserve: reserveFor(size, t.MaxOutputTokens), Basis: basis,
 		Parts: []core.ContextPart{
 			sentPart("system", "", formWhole, rewriteSystem),
 			sentPart("message", brief(instruction(t.Rewrite), maxLabel), formWhole, wish.String()),

@@ -21,13 +21,14 @@ const (
 	maxName        = 500
 	maxURL         = 4096
 	maxCA          = 1 << 20 // bytes of certificates as PEM
-	maxTag         = 35 // a BCP 47 tag
+	maxTag         = 35      // a BCP 47 tag
 	maxPath        = 16 << 10
 	maxInput       = 1 << 20
 	maxPrompt      = 256 << 10
 	maxTokens      = 100_000_000
 	maxList        = 1000 // sessions, hunks, messages
 	maxPage        = 1000 // events, runs
+	maxSends       = 200  // entries of the send log
 	maxPiece       = 1 << 20
 	maxDeadlineMs  = 60_000
 	maxBudgetMs    = 24 * 60 * 60 * 1000
@@ -90,7 +91,7 @@ func wrongProvider(p wire.ProviderConfig) string {
 		return "providerConfig.extraCa"
 	case p.Temperature != nil && (*p.Temperature < 0 || *p.Temperature > 2):
 		return "providerConfig.temperature"
-	case p.MaxOutputTokens < 0:
+	case p.MaxOutputTokens < 0 || p.MaxOutputTokens > maxTokens:
 		return "providerConfig.maxOutputTokens"
 	case !slices.Contains([]string{"", core.EffortNone, core.EffortLow, core.EffortMedium, core.EffortHigh}, p.Effort):
 		return "providerConfig.effort"
@@ -326,6 +327,27 @@ func wrongDecide(p wire.ProposalDecideParams) string {
 func wrongTest(p wire.ProviderTestParams) string {
 	return first(wrongProvider(p.Provider), unless(isLine(p.Model, maxName), "model"))
 }
+
+// wrongDescribe: of a model that is named.
+func wrongDescribe(p wire.ModelParams) string {
+	return first(
+		wrongProvider(p.Provider), unless(strings.TrimSpace(p.Model) != "" && isLine(p.Model, maxName), "model"),
+		unless(p.ContextTokens >= 0 && p.ContextTokens <= maxTokens, "contextTokens"),
+	)
+}
+
+func wrongSends(p wire.SendListParams) string {
+	return first(unless(p.BeforeID >= 0, "beforeId"), unless(p.Limit >= 1 && p.Limit <= maxSends, "limit"))
+}
+
+func wrongSend(p wire.SendGetParams) string {
+	return first(
+		unless(p.ID >= 1, "id"), unless(p.Offset >= 0, "offset"),
+		unless(p.Limit >= 1 && p.Limit <= maxPiece, "limit"),
+	)
+}
+
+func wrongSendClear(p wire.SendClearParams) string { return unless(p.UpToID >= 0, "upToId") }
 
 // wrongChat: words only, no calls.
 func wrongChat(p wire.ChatParams) string {

@@ -75,6 +75,8 @@ type Runner struct {
 	store   *store.Store
 	sched   *scheduler
 	settler *settler
+	// asking holds back what runs ask of endpoints that do not tell.
+	asking askings
 	// greeted is done when the host has greeted: the second phase of recovery
 	// begins.
 	greeted sync.Once
@@ -98,6 +100,7 @@ func Run(ctx context.Context, cfg Config) error {
 	r := &Runner{
 		cfg: cfg, log: cfg.Logger, hub: newHub(cfg.Logger),
 		opened: make(chan struct{}), quit: make(chan struct{}), drain: DrainTime,
+		asking: askings{now: time.Now, last: map[askKey]time.Time{}},
 	}
 	r.questions = newQuestions(time.Now, func(ctx context.Context, id core.ApprovalID) (core.Approval, error) {
 		return r.store.ExpireApproval(ctx, id)

@@ -63,8 +63,8 @@ type journal interface {
 type parts struct {
 	runtime core.Runtime
 	tools   core.Registry
-	// model binds a model to a run.
-	model func(wire.ProviderConfig, core.Budget) (core.Model, error)
+	// model binds a model to a run and says what is known of it.
+	model func(ctx context.Context, run core.Run, j job) (core.Model, core.Capabilities, error)
 	// toolbox has the host carry out the tools of a run.
 	toolbox func(run core.Run, gone *atomic.Bool) core.Toolbox
 }
@@ -258,12 +258,15 @@ func (s *scheduler) runSafely(t *task) (end core.RunEnd, err error) {
 			err = fault.New(fault.Internal, "run", errors.New("panic"))
 		}
 	}()
-	model, err := s.parts.model(t.job.provider, t.run.Budget)
+	model, known, err := s.parts.model(t.ctx, t.run, t.job)
 	if err != nil {
 		return core.RunEnd{State: core.RunFailed, Fault: core.FaultInfoOf(err)}, nil
 	}
 	defer release(model)
-	ct, err := s.coreTask(t, model)
+	if t.ctx.Err() == nil && len(t.job.tools) > 0 && known.Tools == core.KnownNo {
+		return unsupported(t.run), nil
+	}
+	ct, err := s.coreTask(t, model, known)
 	if err != nil {
 		return core.RunEnd{}, err
 	}
@@ -271,7 +274,7 @@ func (s *scheduler) runSafely(t *task) (end core.RunEnd, err error) {
 }
 
 // coreTask collects what a runtime needs.
-func (s *scheduler) coreTask(t *task, model core.Model) (core.Task, error) {
+func (s *scheduler) coreTask(t *task, model core.Model, known core.Capabilities) (core.Task, error) {
 	ctx := context.WithoutCancel(t.ctx)
 	gone := &atomic.Bool{}
 	rec := recorder{Journal: s.journal, run: t.run, hub: s.hub, questions: s.questions, gone: gone}
@@ -282,7 +285,8 @@ func (s *scheduler) coreTask(t *task, model core.Model) (core.Task, error) {
 	ct := core.Task{
 		Run: t.run, Session: h.Session,
 		Tools: s.parts.tools, Allowed: t.job.tools, Policy: t.job.policy,
-		ContextTokens: t.job.contextTokens, Language: t.job.language,
+		ContextTokens: known.ContextTokens, MaxOutputTokens: longest(t.job.provider.MaxOutputTokens, known.MaxOutputTokens),
+		Language: t.job.language,
 		Snapshot: t.job.snapshot, Rewrite: t.job.rewrite, Supersedes: t.job.supersedes,
 		Model: model, Budget: t.run.Budget, Recorder: rec, NewID: newID,
 	}
@@ -290,6 +294,15 @@ func (s *scheduler) coreTask(t *task, model core.Model) (core.Task, error) {
 		ct.Toolbox = s.parts.toolbox(t.run, gone)
 	}
 	return ct, nil
+}
+
+// longest is the longest answer that is asked for: what the person set, as far
+// as the model gives it; 0 when the person left it open.
+func longest(set, known int) int {
+	if known > 0 {
+		set = min(set, known)
+	}
+	return set
 }
 
 // cancel stores the wish first and then tells the run (R7).

@@ -12,7 +12,6 @@ import (
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/store"
-	"galley/backend/agent/wire"
 	"galley/backend/fault"
 )
 
@@ -69,7 +68,9 @@ func schedule(t *testing.T, runtime runtimeFunc) *fixture {
 	f.store = s
 	f.scheduler = newScheduler(quiet(), s, parts{
 		runtime: runtime,
-		model:   func(wire.ProviderConfig, core.Budget) (core.Model, error) { return nil, nil },
+		model: func(context.Context, core.Run, job) (core.Model, core.Capabilities, error) {
+			return nil, core.Capabilities{}, nil
+		},
 	}, newHub(quiet()), newQuestions(time.Now, s.ExpireApproval))
 	t.Cleanup(func() {
 		f.drain(time.Now().Add(10*time.Second), false)

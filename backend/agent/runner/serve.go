@@ -126,6 +126,17 @@ func (r *Runner) handler(name string) handler {
 		return method(name, wrongTest, r.listModels)
 	case wire.MethodModelChat:
 		return method(name, wrongChat, r.chat)
+	case wire.MethodModelDescribe:
+		return method(name, wrongDescribe, r.describeModel)
+	case wire.MethodModelForget:
+		return method(name, wrongDescribe, r.forgetModel)
+
+	case wire.MethodSendLogList:
+		return method(name, wrongSends, r.sends)
+	case wire.MethodSendLogGet:
+		return method(name, wrongSend, r.send)
+	case wire.MethodSendLogClear:
+		return method(name, wrongSendClear, r.clearSends)
 	}
 	return nil
 }

@@ -81,19 +81,26 @@ func (r *Runner) sessionEvents(ctx context.Context, p wire.SessionEventsParams) 
 // minPiece is the least of an artifact that is read: a whole character.
 const minPiece = utf8.UTFMax
 
-// pieceOf makes a piece of an artifact of bytes read at an offset: what is left
-// of a character before them and what is there of one behind them is left out.
+// pieceOf makes a piece of an artifact of bytes read at an offset.
 func pieceOf(a core.Artifact, b []byte, offset int64) wire.ArtifactGetResult {
 	res := wire.ArtifactGetResult{Artifact: a}
+	res.Text, res.Next = wholeText(b, offset, a.Bytes)
+	return res
+}
+
+// wholeText makes text of bytes read at an offset of so many in all: what is
+// left of a character before them and what is there of one behind them is left
+// out. Next is where the rest begins, 0 when there is none.
+func wholeText(b []byte, offset, total int64) (s string, next int64) {
 	end := offset + int64(len(b))
-	if end < a.Bytes {
-		res.Next = end
+	if end < total {
+		next = end
 		for n := 1; n < min(utf8.UTFMax, len(b)); n++ {
 			tail := b[len(b)-n:]
 			if utf8.RuneStart(tail[0]) {
 				if !utf8.FullRune(tail) {
 					b = b[:len(b)-n]
-					res.Next -= int64(n)
+					next -= int64(n)
 				}
 				break
 			}
@@ -104,6 +111,5 @@ func pieceOf(a core.Artifact, b []byte, offset int64) wire.ArtifactGetResult {
 			b = b[1:]
 		}
 	}
-	res.Text = string(b)
-	return res
+	return string(b), next
 }

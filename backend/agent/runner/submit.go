@@ -86,18 +86,26 @@ func goOn(language string) string {
 }
 
 // submitDigest is the digest of what is asked for: without the id of the
-// command, and without the proxy, which may change from one try to the next.
+// command, and without the way to the provider, which may change from one try
+// to the next.
 func submitDigest(p wire.SubmitParams) ([32]byte, error) {
 	p.CommandID = ""
-	p.Provider.ProxyURL = ""
+	p.Provider = withoutWay(p.Provider)
 	return digest(wire.MethodRunSubmit, p)
 }
 
 // continueDigest is submitDigest of a continuation.
 func continueDigest(p wire.ContinueParams) ([32]byte, error) {
 	p.CommandID = ""
-	p.Provider.ProxyURL = ""
+	p.Provider = withoutWay(p.Provider)
 	return digest(wire.MethodRunContinue, p)
+}
+
+// withoutWay leaves out of a provider how it is reached, and whether that is
+// recorded.
+func withoutWay(p wire.ProviderConfig) wire.ProviderConfig {
+	p.ProxyURL, p.ProxyUser, p.ProxyCredentialRef, p.ExtraCA, p.Record = "", "", "", "", false
+	return p
 }
 
 func digest(op string, v any) ([32]byte, error) {

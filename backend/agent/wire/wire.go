@@ -530,6 +530,8 @@ type ProviderModelsResult struct {
 type ModelParams struct {
 	Provider ProviderConfig `json:"providerConfig"`
 	Model    string         `json:"model"`
+	// ContextTokens is what the person set of the model; 0 for nothing.
+	ContextTokens int `json:"contextTokens"`
 }
 
 // ModelDescribeResult of model.describe and model.forget: what is known of a
@@ -563,7 +565,9 @@ type Send struct {
 	// answer's body.
 	SentBytes     int64 `json:"sentBytes"`
 	ReceivedBytes int64 `json:"receivedBytes"`
-	// Status is that of HTTP, 0 for none; Code is the fault, "" for none.
+	// Status is that of HTTP, 0 for none; Code is the fault, "" for none. With
+	// an end that was not seen it is interrupted when the Runner that sent it is
+	// gone, so that none can come any more; before that it is on its way.
 	Status int        `json:"status"`
 	Code   fault.Code `json:"code"`
 	// HasBody is false when the body was empty, or went with its session.
