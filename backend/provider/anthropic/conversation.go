@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -67,7 +69,7 @@ func (m *Model) conversation(req core.Request, names dialect.Names, thought bool
 			for _, p := range msg.Parts {
 				if p.Type == core.PartToolResult {
 					t := c.last(true)
-					t.results = append(t.results, result{c.ids.Of(p), p.Name, dialect.Scrub(p.Text), p.IsError})
+					t.results = append(t.results, result{c.id(p), p.Name, dialect.Scrub(p.Text), p.IsError})
 				}
 			}
 		}
@@ -105,21 +107,17 @@ func (c *conversation) said(msg core.Message) {
 	if !k.fits(words, len(calls)) {
 		k = k.inFront(words, len(calls))
 	}
-	// A turn cannot end with thinking.
-	for n := len(k.Blocks); n > 0 && k.Blocks[n-1].Thinking != nil; n-- {
-		k.Blocks = k.Blocks[:n-1]
-	}
 	t := c.last(false)
+	var thoughts []json.RawMessage // not yet followed by anything
 	for _, b := range k.Blocks {
 		var block json.RawMessage
 		switch {
 		case b.Thinking != nil:
-			if c.withheld || c.model.vendor && !signed(b.Thinking) {
-				continue
+			if !c.withheld && (!c.model.vendor || signed(b.Thinking)) {
+				thoughts = append(thoughts, b.Thinking)
 			}
-			block, c.thought = b.Thinking, true
 		case b.Call:
-			id := c.ids.Of(calls[0])
+			id := c.id(calls[0])
 			block = c.call(calls[0], id, b.Extra)
 			t.calls, calls = append(t.calls, id), calls[1:]
 		default:
@@ -127,11 +125,29 @@ func (c *conversation) said(msg core.Message) {
 			words = words[b.Text:]
 		}
 		if block == nil {
-			continue
+			continue // and a turn cannot end with thinking
 		}
-		t.unthought = t.unthought || len(t.blocks) == 0 && b.Thinking == nil
-		t.blocks = append(t.blocks, block)
+		if len(t.blocks) == 0 {
+			t.unthought = len(thoughts) == 0
+		}
+		c.thought = c.thought || len(thoughts) > 0
+		t.blocks = append(append(t.blocks, thoughts...), block)
+		thoughts = nil
 	}
+}
+
+// id returns the id that a call or a result goes out with. The dialect allows
+// letters, digits, _ and -; other providers give others.
+func (c *conversation) id(p core.Part) string {
+	id := c.ids.Of(p)
+	legal := id != "" && strings.IndexFunc(id, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-'
+	}) < 0
+	if legal {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "toolu_" + hex.EncodeToString(sum[:12])
 }
 
 // call writes a call. What came with it goes back to a gateway; the vendor

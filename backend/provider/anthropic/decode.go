@@ -245,6 +245,9 @@ func (d *decoder) delta(index string, delta dialect.Fields) {
 			d.started = true
 		}
 	case "input_json_delta":
+		if b == nil {
+			b = d.blocks.under("")
+		}
 		if b == nil || b.kind != blockCall {
 			return // of no call that anybody named
 		}

@@ -156,7 +156,11 @@ func (r *request) limit(req core.Request, t traits) {
 		r.MaxTokens = min(r.MaxTokens, most)
 	}
 	if room := cmp.Or(req.Known.ContextTokens, t.context); room > 0 {
-		r.MaxTokens = min(r.MaxTokens, max(room-req.PromptTokensEstimate, leastOutput))
+		prompt := req.PromptTokensEstimate + req.PromptTokensEstimate/10
+		if prompt == 0 {
+			prompt = room / 2
+		}
+		r.MaxTokens = min(r.MaxTokens, max(room-prompt, leastOutput))
 	}
 }
 

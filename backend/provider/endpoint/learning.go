@@ -234,7 +234,7 @@ func (l *Learning) Stream(ctx context.Context, req core.Request, onDelta func(co
 	if len(req.Tools) > 0 && known.Tools == core.KnownNo {
 		return core.Answer{}, &fault.Error{Code: fault.UnsupportedByModel, Op: "chat", Detail: req.Model}
 	}
-	req.Refused = slices.Clone(req.Refused)
+	req.Known, req.Refused = known, slices.Clone(req.Refused)
 	for _, f := range facts {
 		if name, ok := strings.CutPrefix(f.Name, core.FactParam); ok && f.Value == core.FactRefused && !slices.Contains(req.Refused, name) {
 			req.Refused = append(req.Refused, name)
@@ -285,7 +285,8 @@ func (l *Learning) refusal(ctx context.Context, req *core.Request, err error) bo
 	}
 	if size.Output > 0 {
 		l.learn(ctx, req.Model, core.FactMaxOutputTokens, strconv.Itoa(size.Output), core.SourceLearned)
-		if req.MaxOutputTokens > size.Output {
+		// A dialect that has to name a limit named its own where none was asked for.
+		if req.MaxOutputTokens == 0 || req.MaxOutputTokens > size.Output {
 			req.MaxOutputTokens = size.Output
 			return true
 		}
