@@ -1,5 +1,21 @@
 package provider
 
+// EffortForm is how a server wants to be told how much a model should think.
+type EffortForm string
+
+// The forms.
+const (
+	// EffortPlain is reasoning_effort with the word as it is.
+	EffortPlain EffortForm = ""
+	// EffortObject is {"reasoning": {"effort": …}}.
+	EffortObject EffortForm = "object"
+	// EffortThinking is {"thinking": {"type": "enabled"}} and reasoning_effort
+	// beside it, or "disabled" alone.
+	EffortThinking EffortForm = "thinking"
+	// EffortSwitch is reasoning_effort with "none" and "high" only.
+	EffortSwitch EffortForm = "switch"
+)
+
 // Profile is what servers of the chat dialect differ in. The zero value is
 // that of OpenAI itself.
 type Profile struct {
@@ -15,8 +31,10 @@ type Profile struct {
 	// usage unasked.
 	NoStreamOptions bool
 	// LegacyMaxTokens says that the limit is called max_tokens and not
-	// max_completion_tokens.
+	// max_completion_tokens, as long as no model refuses that.
 	LegacyMaxTokens bool
+	// Effort is how the effort goes out.
+	Effort EffortForm
 	// ReasoningBack says that reasoning_content goes back beside tool calls.
 	ReasoningBack bool
 	// DetailsBack says that reasoning_details go back.
@@ -45,11 +63,11 @@ func ProfileOf(name string) Profile {
 	case "azure":
 		return Profile{KeyHeader: "api-key"}
 	case "openrouter":
-		return Profile{LegacyMaxTokens: true, DetailsBack: true}
+		return Profile{LegacyMaxTokens: true, DetailsBack: true, Effort: EffortObject}
 	case "deepseek":
-		return Profile{LegacyMaxTokens: true, ReasoningBack: true}
+		return Profile{LegacyMaxTokens: true, ReasoningBack: true, Effort: EffortThinking}
 	case "mistral":
-		return Profile{LegacyMaxTokens: true, NoStreamOptions: true, ShortIDs: true}
+		return Profile{LegacyMaxTokens: true, NoStreamOptions: true, ShortIDs: true, Effort: EffortSwitch}
 	case "xai":
 		return Profile{LegacyMaxTokens: true}
 	case "ollama", "lmstudio", "llamacpp":

@@ -20,6 +20,7 @@ type decoder struct {
 	names    dialect.Names
 	estimate int
 	model    string
+	optional []string
 	onDelta  func(core.Delta)
 	red      *provider.Redactor
 
@@ -56,6 +57,9 @@ func (d *decoder) Begin(r *provider.Redactor) {
 	d.shown[0] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Text: s}) }}
 	d.shown[1] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Reasoning: s}) }}
 }
+
+// Optional tells package provider what may be refused.
+func (d *decoder) Optional() []string { return d.optional }
 
 // Started implements provider.Decoder.
 func (d *decoder) Started() bool { return d.started }

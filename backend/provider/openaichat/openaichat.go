@@ -26,7 +26,12 @@ import (
 type Config = dialect.Config
 
 // Model is a configured provider of this dialect. It implements core.Model.
-type Model struct{ *dialect.Endpoint }
+type Model struct {
+	*dialect.Endpoint
+	// profile is the name of the profile. native is where a local server's own resources stand, without a slash at
+	// its end.
+	profile, native string
+}
 
 // New returns a model. The fault is invalid_input when an address is none.
 func New(cfg Config) (*Model, error) {
@@ -34,7 +39,11 @@ func New(cfg Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{e}, nil
+	models, err := provider.ModelsURL(provider.Chat, cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Endpoint: e, profile: cfg.Profile, native: nativeRoot(models)}, nil
 }
 
 // authorize returns how the key goes on a request; nil for the usual way.
@@ -47,41 +56,14 @@ func authorize(p provider.Profile) func(http.Header, string) {
 
 // Stream implements core.Model.
 func (m *Model) Stream(ctx context.Context, req core.Request, onDelta func(core.Delta)) (core.Answer, error) {
-	body, names, err := m.encode(req)
+	body, names, optional, err := m.encode(req)
 	if err != nil {
 		return core.Answer{}, fault.New(fault.InvalidInput, "chat", err)
 	}
 	d := newDecoder(m.Profile, req, names, onDelta)
+	d.optional = optional
 	if err := m.Client.Stream(ctx, "chat", m.URL(req.Model), body, d); err != nil {
 		return d.partial(), err
 	}
 	return d.answer(m.Origin(req.Model)), nil
-}
-
-// Models lists the models that the provider offers, in its order, without
-// repetition. The error is a *fault.Error.
-func (m *Model) Models(ctx context.Context) ([]core.ModelInfo, error) {
-	entries, _, err := m.List(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	var all []core.ModelInfo
-	for _, e := range entries {
-		var info core.ModelInfo
-		for _, name := range []string{"id", "model", "name"} {
-			if info.ID = dialect.Str(e[name]); info.ID != "" {
-				break
-			}
-		}
-		if name := dialect.Str(e["name"]); name != info.ID {
-			info.Name = name
-		}
-		all = append(all, info)
-	}
-	return dialect.Unique(all), nil
-}
-
-// Describe implements endpoint.Endpoint.
-func (m *Model) Describe(context.Context, string) (core.ModelInfo, error) {
-	return core.ModelInfo{}, nil
 }

@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"encoding/json"
+	"slices"
 
 	"galley/backend/agent/core"
 	"galley/backend/provider"
@@ -17,8 +18,18 @@ type (
 		Tools               []chatTool     `json:"tools,omitempty"`
 		MaxTokens           int            `json:"max_tokens,omitempty"`
 		MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+		Temperature         *float64       `json:"temperature,omitempty"`
+		ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+		Reasoning           *chatReasoning `json:"reasoning,omitempty"`
+		Thinking            *chatThinking  `json:"thinking,omitempty"`
 		Stream              bool           `json:"stream"`
 		StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+	}
+	chatReasoning struct {
+		Effort string `json:"effort"`
+	}
+	chatThinking struct {
+		Type string `json:"type"`
 	}
 	streamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
@@ -54,16 +65,101 @@ type (
 	}
 )
 
-// encode builds the body of a request, and the names of the tools in it.
-func (m *Model) encode(req core.Request) ([]byte, dialect.Names, error) {
+// The names of what a model may refuse, as they are on the wire.
+const (
+	maxTokens           = "max_tokens"
+	maxCompletionTokens = "max_completion_tokens"
+	temperature         = "temperature"
+	reasoningEffort     = "reasoning_effort"
+	reasoningObject     = "reasoning"
+	thinkingObject      = "thinking"
+	streamOptionsObject = "stream_options"
+)
+
+// options are the parameters of a request that it may go without.
+type options struct {
+	refused []string
+	// sent are those that go out.
+	sent []string
+}
+
+// take reports whether the parameter of that name goes out, and notes it.
+func (o *options) take(name string) bool {
+	if slices.Contains(o.refused, name) {
+		return false
+	}
+	o.sent = append(o.sent, name)
+	return true
+}
+
+// limit sets the longest answer under the name that the server and its model
+// take; each is tried before none.
+func (m *Model) limit(out *chatRequest, tokens int, o *options) {
+	if tokens <= 0 {
+		return
+	}
+	first, second := maxCompletionTokens, maxTokens
+	if m.Profile.LegacyMaxTokens {
+		first, second = second, first
+	}
+	for _, name := range []string{first, second} {
+		if !o.take(name) {
+			continue
+		}
+		if name == maxTokens {
+			out.MaxTokens = tokens
+		} else {
+			out.MaxCompletionTokens = tokens
+		}
+		return
+	}
+}
+
+// effort says how much to think in the words of the server.
+func (m *Model) effort(out *chatRequest, effort string, o *options) {
+	if effort == "" {
+		return
+	}
+	switch m.Profile.Effort {
+	case provider.EffortObject:
+		if o.take(reasoningObject) {
+			out.Reasoning = &chatReasoning{Effort: effort}
+		}
+		return
+	case provider.EffortThinking:
+		kind := "enabled"
+		if effort == core.EffortNone {
+			kind = "disabled"
+		}
+		if o.take(thinkingObject) {
+			out.Thinking = &chatThinking{Type: kind}
+		}
+		if effort == core.EffortNone {
+			return
+		}
+	case provider.EffortSwitch:
+		if effort != core.EffortNone {
+			effort = core.EffortHigh
+		}
+	case provider.EffortPlain:
+	}
+	if o.take(reasoningEffort) {
+		out.ReasoningEffort = effort
+	}
+}
+
+// encode builds the body of a request, the names of the tools in it and those of
+// the parameters that the model may refuse.
+func (m *Model) encode(req core.Request) ([]byte, dialect.Names, []string, error) {
 	names := dialect.NewNames(req)
 	out := chatRequest{Model: req.Model, Stream: true}
-	if m.Profile.LegacyMaxTokens {
-		out.MaxTokens = req.MaxOutputTokens
-	} else {
-		out.MaxCompletionTokens = req.MaxOutputTokens
+	o := options{refused: req.Refused}
+	m.limit(&out, req.MaxOutputTokens, &o)
+	if req.Temperature != nil && o.take(temperature) {
+		out.Temperature = req.Temperature
 	}
-	if !m.Profile.NoStreamOptions {
+	m.effort(&out, req.Effort, &o)
+	if !m.Profile.NoStreamOptions && o.take(streamOptionsObject) {
 		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	if req.System != "" {
@@ -97,9 +193,9 @@ func (m *Model) encode(req core.Request) ([]byte, dialect.Names, error) {
 	}
 	body, err := dialect.Marshal(out)
 	if err != nil {
-		return nil, names, err
+		return nil, names, nil, err
 	}
-	return body, names, nil
+	return body, names, o.sent, nil
 }
 
 func textMessage(role, text string) chatMessage {
