@@ -133,7 +133,10 @@ func crossing(t *testing.T) map[reflect.Type]string {
 // as int64 …AtMs, nothing whose shape the page cannot know.
 func TestSurface_IsPlainData(t *testing.T) {
 	camel := regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
-	counters := []string{"n", "seq", "page", "cursor", "bytes", "next"}
+	counters := []string{
+		"n", "seq", "page", "cursor", "bytes", "next",
+		"id", "sentBytes", "receivedBytes", "keptBytes", "nextOffset", // of the send log, whose ids are counted
+	}
 	// The page decodes these by the type beside them: the tool, the event.
 	shapeless := []string{"core.Part.Input", "core.ToolCall.Input", "api.EventRecord.Payload"}
 	for typ, at := range crossing(t) {
@@ -350,6 +353,12 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	call("Settings.DeleteKey", "local")
 	call("Settings.DeleteProvider", "local")
 	call("Settings.TestProvider", settings.Mock().ID)
+	call("Settings.Models", settings.Mock().ID)
+	call("Settings.Model", settings.Mock().ID, "mock-1")
+	call("Settings.ForgetModel", settings.Mock().ID, "mock-1")
+	call("Settings.Sends", 0, 50)
+	refuse(fault.NotFound, "Settings.Send", 1, 0)
+	call("Settings.ClearSends", 0)
 	call("Settings.Network", "")
 	call("Settings.Network", settings.Mock().ID)
 	refuse(fault.Cancelled, "Settings.ChooseCAFile")
