@@ -51,6 +51,7 @@ var allowed = map[string][]string{
 		"provider", "provider/dialect", "provider/openaichat", "provider/openairesponses", "provider/anthropic", "provider/gemini", "provider/scripted", "provider/streamtest", "agent/core", "fault",
 	},
 	"network":           {"fault"},
+	"network/proxytest": {},
 	"provider/scripted": {"provider", "agent/core", "agent/crash", "agent/wire", "fault"},
 	"agent/loop":        {"agent/core", "agent/crash", "agent/feed", "agent/resolve", "provider", "text", "fault"},
 	"agent/store":       {"agent/core", "agent/crash", "text", "fault"},
