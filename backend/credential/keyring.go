@@ -130,20 +130,26 @@ func (s *Store) tidyRing(ctx context.Context, l listing) {
 }
 
 // leaveRing removes a key from the keyring when it is listed there, and tries to
-// remove what else of its name may be there.
+// remove what else of its name may be there. A key that is about to be removed is
+// not said to be there any more, unless it cannot be.
 func (s *Store) leaveRing(ctx context.Context, ref string) error {
 	l, err := s.list.read()
 	if err != nil {
 		return err
 	}
 	if _, ok := l.Keys[ref]; ok {
+		next := l.without(ref)
+		if err := s.list.write(next); err != nil {
+			return err
+		}
 		if err := s.ring.remove(ctx, l.item(ref)); err != nil {
+			return errors.Join(err, s.list.write(l))
+		}
+		next.tie(l.item(ref))
+		if err := s.list.write(next); err != nil {
 			return err
 		}
-		if err := s.list.remove(ref); err != nil {
-			return err
-		}
-		delete(l.Keys, ref)
+		l = next
 	}
 	if slices.ContainsFunc(l.Loose, func(item string) bool { return l.isOf(item, ref) }) {
 		s.tidyRing(ctx, l)

@@ -65,12 +65,19 @@ func (l listing) isOf(item, ref string) bool {
 
 func (l listing) prefix(ref string) string { return "galley/" + l.Scope + "/" + ref }
 
-// with returns l with a key in place of the one before, whose item is loose then.
-func (l listing) with(ref string, key listed) listing {
+// without returns l without a key, whose item is loose then.
+func (l listing) without(ref string) listing {
 	next := listing{Scope: l.Scope, Keys: maps.Clone(l.Keys), Loose: slices.Clone(l.Loose)}
 	if _, ok := l.Keys[ref]; ok {
 		next.loosen(l.item(ref))
 	}
+	delete(next.Keys, ref)
+	return next
+}
+
+// with returns l with a key in place of the one before, whose item is loose then.
+func (l listing) with(ref string, key listed) listing {
+	next := l.without(ref)
 	next.Keys[ref] = key
 	next.tie(key.Item)
 	return next
