@@ -21,7 +21,7 @@ import (
 // loopback, where every local server has it. Any other bare host gets none,
 // since nobody can know: https://api.deepseek.com is
 // https://api.deepseek.com/chat/completions. A query is kept, as Azure's
-// api-version. The fault is invalid_input: no URL, a user name or password in
+// api-version. The fault is invalid_input: no URL, a user name, password or key in
 // it, or http to a host that is not this machine (K7).
 func RequestURL(d Dialect, base, model string) (string, error) {
 	u, root, err := baseURL(d, base)
@@ -90,7 +90,7 @@ func baseURL(d Dialect, base string) (*url.URL, string, error) {
 		return bad("not a URL")
 	}
 	switch {
-	case u.User != nil:
+	case u.User != nil, d == Gemini && u.Query().Has("key"): // where Google's examples have it
 		return bad("a key or password does not belong in the address")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return bad("not an http address: " + u.Scheme)

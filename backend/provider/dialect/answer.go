@@ -44,7 +44,7 @@ func (s *Speaker) Flush() {
 // {} (decision 13). What is no object is kept as it came and marked invalid.
 func Call(n int, providerID, name, raw string, names Names, red *provider.Redactor) core.AnswerCall {
 	raw = red.Text(raw)
-	a := core.AnswerCall{ID: "call_" + strconv.Itoa(n+1), ProviderID: providerID, Name: names.Own(name)}
+	a := core.AnswerCall{ID: "call_" + strconv.Itoa(n+1), ProviderID: red.Text(providerID), Name: names.Own(red.Text(name))}
 	switch trimmed := strings.TrimSpace(raw); {
 	case a.Name == "":
 		a.Raw, a.Invalid = raw, true

@@ -252,9 +252,8 @@ func sign(parts []json.RawMessage) {
 			continue
 		}
 		if dialect.IsNull(f["thoughtSignature"]) {
-			delete(f, "thoughtSignature")
-			head := json.RawMessage(`{"thoughtSignature":"` + noSignature + `",`)
-			if out := append(head, bytes.TrimLeft(raw, "{ \t\r\n")...); json.Valid(out) {
+			f["thoughtSignature"] = json.RawMessage(`"` + noSignature + `"`)
+			if out, err := dialect.Marshal(f); err == nil {
 				parts[i] = out
 			}
 		}
