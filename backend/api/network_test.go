@@ -244,7 +244,7 @@ func TestNetwork_ProxyThatHangs(t *testing.T) {
 	try(t, err)
 	defer e.Close()
 	_, err = e.Stream(t.Context(), endpoint.Test("small"), func(core.Delta) {})
-	if code := fault.CodeOf(err); code != fault.Proxy && code != fault.Timeout {
+	if f := fault.From(err); f == nil || f.Code != fault.Proxy || f.Detail != c.proxy.Host {
 		t.Errorf("got %v", err)
 	}
 }

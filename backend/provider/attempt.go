@@ -221,6 +221,9 @@ func (a *attempt) ownReason() *fault.Error {
 		return fault.From(err)
 	}
 	switch cause := context.Cause(a.req.Context()); {
+	case errors.Is(cause, errConnect) && a.c.proxy != nil:
+		// It, or what it was to reach, did not answer: it is where to look.
+		return &fault.Error{Code: fault.Proxy, Op: a.op, Detail: a.c.proxy.Host, Err: errConnect}
 	case errors.Is(cause, errConnect), errors.Is(cause, errFirst):
 		return a.fault(fault.Timeout, "", cause)
 	case errors.Is(cause, errSilence):
