@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -239,5 +240,50 @@ func TestKey(t *testing.T) {
 	t.Cleanup(s.Close)
 	if f := ask(t, Config{BaseURL: s.URL, Profile: "compatible", Key: func(context.Context) (string, error) { return "", nil }}); f != nil {
 		t.Errorf("no key at a gateway: %v", f)
+	}
+}
+
+// TestFaults_Refused: what the vendor and gateways say of a parameter that a
+// model does not take, and of one that is wrong in another way.
+//
+// covers: K10
+func TestFaults_Refused(t *testing.T) {
+	t.Parallel()
+	heat := 0.5
+	tests := []struct {
+		effort, words, want string
+	}{
+		{"", "`temperature` is deprecated for this model.", "temperature"},
+		{"high", `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, "thinking"},
+		{"high", "adaptive thinking is not supported on this model", "thinking"},
+		{"high", "This model does not support the effort parameter.", "effort"},
+		{"high", "output_config: Extra inputs are not permitted", "output_config"},
+		{"none", `"thinking.type.disabled" is not supported for this model.`, "thinking"},
+		{"", "This model does not support the effort parameter.", ""}, // it was not sent
+		{"high", "messages.1.content.0: Invalid `signature` in `thinking` block", ""},
+		{"high", "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", ""},
+		{"high", "messages: roles must alternate", ""},
+	}
+	for _, tt := range tests {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"type":"error","error":{"type":"invalid_request_error","message":%q}}`, tt.words)
+		}))
+		m, err := New(Config{BaseURL: s.URL, Key: planted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := hello()
+		req.Effort, req.Temperature = tt.effort, &heat
+		_, err = m.Stream(t.Context(), req, func(core.Delta) {})
+		got := ""
+		if r, ok := errors.AsType[*provider.RefusedParam](err); ok {
+			got = r.Name
+		}
+		if fault.CodeOf(err) != fault.BadRequest || got != tt.want {
+			t.Errorf("%s: %v names %q, want %q", tt.words, err, got, tt.want)
+		}
+		m.Close()
+		s.Close()
 	}
 }
