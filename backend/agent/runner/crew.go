@@ -1,6 +1,9 @@
 package runner
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // crew owns goroutines that may be started at any time until its end.
 type crew struct {
@@ -28,4 +31,44 @@ func (c *crew) end() {
 	c.over = true
 	c.mu.Unlock()
 	c.wg.Wait()
+}
+
+// answers counts the requests of the host that have no answer yet.
+type answers struct {
+	// mu guards what follows; none is closed when the count is 0 and made anew
+	// when it is not.
+	mu   sync.Mutex
+	open int
+	none chan struct{}
+}
+
+// begin counts a request, until the function it returns is called.
+func (a *answers) begin() (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open == 0 {
+		a.none = make(chan struct{})
+	}
+	a.open++
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.open--; a.open == 0 {
+			close(a.none)
+		}
+	}
+}
+
+// wait waits until all have their answers, for a while at most.
+func (a *answers) wait(limit time.Duration) {
+	a.mu.Lock()
+	none, open := a.none, a.open
+	a.mu.Unlock()
+	if open == 0 {
+		return
+	}
+	select {
+	case <-none:
+	case <-time.After(limit):
+	}
 }

@@ -27,6 +27,12 @@ func TestMain(m *testing.M) {
 	if home == "" {
 		os.Exit(m.Run())
 	}
+	if size := os.Getenv("RUNNER_TEST_DISK"); size != "" {
+		if err := mountHome(home, size); err != nil {
+			fmt.Fprintln(os.Stderr, "mount", err)
+			os.Exit(1)
+		}
+	}
 	signal.Ignore(unix.SIGXFSZ)
 	err := Run(context.Background(), Config{Home: home, Stdin: os.Stdin, Stdout: os.Stdout, Logger: slog.New(slog.DiscardHandler)})
 	fmt.Fprintln(os.Stderr, "end", fault.CodeOf(err))

@@ -15,8 +15,8 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/agent/feed"
 	"galley/backend/agent/wire"
-	"galley/backend/provider/endpoint"
 	"galley/backend/fault"
+	"galley/backend/provider/endpoint"
 	"galley/backend/rpc"
 )
 
@@ -34,6 +34,8 @@ type rig struct {
 	prepare func(context.Context, wire.ToolPrepareParams) (core.Prepared, error)
 	execute func(context.Context, wire.ToolExecuteParams) (core.ToolResult, error)
 	probe   func(context.Context, wire.ToolProbeParams) (wire.ToolProbeResult, error)
+	// secret is the key of every provider.
+	secret string
 
 	// mu guards what follows; changed is closed and made anew when it changes.
 	mu      sync.Mutex
@@ -105,6 +107,8 @@ func (r *rig) serve(ctx context.Context, method string, raw json.RawMessage) (an
 	switch method {
 	case wire.MethodPing:
 		return struct{}{}, nil
+	case wire.MethodCredentialGet:
+		return wire.CredentialResult{Secret: r.secret}, nil
 	case wire.MethodToolPrepare:
 		p, err := rpc.Decode[wire.ToolPrepareParams](method, raw)
 		if err != nil {

@@ -49,6 +49,10 @@ const DrainTime = 5 * time.Second
 // recordTime is the part of DrainTime that is kept for closing the database.
 const recordTime = time.Second
 
+// answerTime is how long requests that met a failing database may take to be
+// answered.
+const answerTime = 500 * time.Millisecond
+
 // Config says where a Runner lives. Home, Stdin, Stdout and Logger are needed.
 type Config struct {
 	// Home is the program's home folder; runs.db lies in it.
@@ -75,6 +79,7 @@ type Runner struct {
 	store   *store.Store
 	sched   *scheduler
 	settler *settler
+	answers answers
 	// asking holds back what runs ask of endpoints that do not tell.
 	asking askings
 	// greeted is done when the host has greeted: the second phase of recovery
@@ -143,6 +148,9 @@ func Run(ctx context.Context, cfg Config) error {
 		}
 		r.hub.finish()
 		r.hub.wait() // the last events are written, or the host is gone
+		if storeFault(r.why) {
+			r.answers.wait(answerTime) // whoever met the failure is told of it
+		}
 		closed <- errors.Join(err, r.conn.Close())
 	})
 	select {

@@ -34,10 +34,11 @@ var _ provider.Recorder = (*sendLog)(nil)
 func (l *sendLog) Begin(ctx context.Context, s provider.Sending) (int64, error) {
 	n := l.of
 	n.Method, n.URL, n.Proxy = s.Method, s.URL, s.Proxy
-	switch s.Op {
-	case purposeModels: // all of them, of none in particular
-		n.Purpose, n.Model = purposeModels, ""
-	case purposeDescribe:
+	switch {
+	case s.Op == purposeModels && (n.Purpose == purposeModels || n.Purpose == purposeTest):
+		n.Purpose, n.Model = purposeModels, "" // all of them, of none in particular
+	case s.Op == purposeModels, s.Op == purposeDescribe:
+		// Some servers tell of one model in the list of all only.
 		n.Purpose = purposeDescribe
 	}
 	return l.store.BeginSend(ctx, n, s.Body)

@@ -55,6 +55,7 @@ func (r *Runner) serve(ctx context.Context, name string, params json.RawMessage)
 	if err := r.ready(name); err != nil {
 		return nil, err
 	}
+	rpc.AfterReply(ctx, r.answers.begin())
 	return h(ctx, params)
 }
 
