@@ -184,6 +184,9 @@ func (it *item) replace(list []json.RawMessage, kinds ...partKind) {
 	it.parts = append(whole, kept...)
 }
 
+// begun reports whether anything of an item came but its beginning.
+func (it *item) begun() bool { return len(it.parts) > 0 || it.args.Len() > 0 && !it.prefilled }
+
 // argument takes arguments that are whole.
 func (it *item) argument(raw json.RawMessage) {
 	text := argumentText(raw)
@@ -245,11 +248,11 @@ func (s *items) open(k kind, id, index string) *item {
 // is an item that is not read.
 func (s *items) find(k kind, id, index string) *item {
 	if id != "" {
-		if it := s.last(func(it *item) bool { return it.id == id }); it != nil {
-			if it.kind != k {
-				return nil
-			}
+		if it := s.last(func(it *item) bool { return it.id == id && it.kind == k }); it != nil {
 			return it
+		}
+		if s.last(func(it *item) bool { return it.id == id && it.kind == kindOther }) != nil {
+			return nil
 		}
 	}
 	if index != "" {
@@ -304,7 +307,7 @@ func (s *items) match(m dialect.Fields, index string) *item {
 func (s *items) added(raw json.RawMessage, index string) {
 	m := dialect.Object(raw)
 	it, id := s.match(m, index), dialect.Str(m["id"])
-	if it != nil && id != "" && it.id != "" && it.id != id {
+	if it != nil && (id != "" && it.id != "" && it.id != id || it.id == "" && it.begun() && (it.callID == "" || it.callID != dialect.Str(m["call_id"]))) {
 		it = nil // two that have begun at one place
 	}
 	if it == nil {
@@ -327,6 +330,11 @@ func (s *items) added(raw json.RawMessage, index string) {
 func (s *items) finished(raw json.RawMessage, index string) *item {
 	m := dialect.Object(raw)
 	it := s.match(m, index)
+	if it == nil {
+		// The end may correct the id of the call as well.
+		id := dialect.Str(m["id"])
+		it = s.last(func(it *item) bool { return id != "" && it.id == id && it.kind == kindOf(m) && !it.done })
+	}
 	if it == nil || it.done && it.id == "" && it.says(m) {
 		it = s.open(kindOf(m), "", index)
 	}

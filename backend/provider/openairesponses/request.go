@@ -142,7 +142,7 @@ func (m *Model) options(out *request, req core.Request, s *sent) {
 		if own && thinks && req.Effort != core.EffortNone && take(paramSummary) {
 			r.Summary = "auto"
 		}
-		if r != (reasoning{}) && take(paramReasoning) {
+		if r != (reasoning{}) {
 			out.Reasoning = &r
 		}
 	}
