@@ -15,7 +15,7 @@ export CGO_ENABLED ?= 1
 export NO_COLOR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-crash test-soak bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-crash test-oracle test-soak bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
 
 ## help: list the targets
 help:
@@ -110,6 +110,10 @@ test-files: deps deps-test frontend/node_modules $(OUT)/galley-dev $(OUT)/galley
 ## test-crash: the program killed at every point of the crash matrix, a row each; RUN=12 plays one row
 test-crash:
 	@RUN=$(RUN) build/crash
+
+## test-oracle: our requests and answers beside the official SDKs of OpenAI, Anthropic and Google
+test-oracle:
+	cd backend/provider/oracle && $(GO) test -count=1 -timeout 20m ./...
 
 ## test-soak: the agent with tools, cancels and kills at random points for two minutes; SOAK=10m changes the time, SOAK_SEED=n repeats one
 test-soak:

@@ -118,6 +118,9 @@ func sources(t *testing.T) []source {
 			if strings.HasPrefix(d.Name(), ".") && rel != "." || d.Name() == "node_modules" || d.Name() == "testdata" || rel == "build" {
 				return fs.SkipDir
 			}
+			if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil && rel != "." {
+				return fs.SkipDir // a module of its own, which the program cannot import
+			}
 			return nil
 		}
 		if !strings.HasSuffix(p, ".go") {

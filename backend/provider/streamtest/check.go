@@ -18,8 +18,14 @@ import (
 // Run sends one request to the model of a row and returns what is not as the row
 // expects; nil when all is.
 func (r Row) Run(ctx context.Context, m core.Model) []string {
+	_, wrong, _ := r.Ask(ctx, m)
+	return wrong
+}
+
+// Ask is Run that returns the answer and the failure too.
+func (r Row) Ask(ctx context.Context, m core.Model) (answer core.Answer, wrong []string, err error) {
 	var text, reasoning strings.Builder
-	answer, err := m.Stream(ctx, core.Request{
+	answer, err = m.Stream(ctx, core.Request{
 		Model:                "fern-2",
 		Messages:             []core.Message{{Role: core.RoleUser, Parts: []core.Part{{Type: core.PartText, Text: "hello"}}}},
 		PromptTokensEstimate: r.Request.PromptTokensEstimate,
@@ -34,7 +40,7 @@ func (r Row) Run(ctx context.Context, m core.Model) []string {
 	if said := text.String(); said != answer.Text && !(strings.Contains(said, "</think") && strings.HasSuffix(said, answer.Text)) {
 		w.add("the deltas give %.200q, the answer %.200q", said, answer.Text)
 	}
-	return w
+	return answer, w, err
 }
 
 type wrongs []string
@@ -111,7 +117,7 @@ func (r Row) checkCalls(w *wrongs, got core.Answer) {
 		}
 		// A raw text is not readable in a failure; the values are.
 		var gv, ev any
-		if err := errors.Join(json.Unmarshal(g.Arguments, &gv), json.Unmarshal(expand(e.Arguments), &ev)); err != nil {
+		if err := errors.Join(json.Unmarshal(g.Arguments, &gv), json.Unmarshal(e.Expanded(), &ev)); err != nil {
 			w.add("call %d: %v", i, err)
 		}
 		if d := cmp.Diff(ev, gv); d != "" {
@@ -119,6 +125,9 @@ func (r Row) checkCalls(w *wrongs, got core.Answer) {
 		}
 	}
 }
+
+// Expanded returns the arguments with their repeated strings written out.
+func (c expectedCall) Expanded() json.RawMessage { return expand(c.Arguments) }
 
 // expand writes out the repeated strings within a value.
 func expand(raw json.RawMessage) json.RawMessage {
