@@ -1,39 +1,17 @@
 import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
 import type { Message, ProviderState, SettingsState } from "../backend";
-import { BackendError, defaultSettings, noParameters } from "../backend";
+import { BackendError } from "../backend";
 import { createFakeBackend } from "../backend/fake";
+import { providerState, settingsState } from "../backend/provider.testing";
 import { createAgent, offReason } from "./agent";
 import { createDecisions } from "./decisions";
 import { noAgent } from "./state";
 
-const provider = (change: Partial<ProviderState>): ProviderState => ({
-  id: "p",
-  name: "P",
-  kind: "openai_chat",
-  profile: "",
-  baseUrl: "https://api.example/v1",
-  model: "m",
-  contextTokens: 0,
-  ...noParameters,
-  needsKey: true,
-  key: { place: "keyring", keyring: "Secret Service", storedAtMs: 1, path: "" },
-  url: "https://api.example/v1/chat/completions",
-  problem: "",
-  modelsUrl: "https://api.example/v1/models",
-  ...change,
-});
+const provider = providerState;
 
-const settingsWith = (chosen: string, ...providers: ProviderState[]): SettingsState => ({
-  settings: { ...defaultSettings, theme: "light", language: "en", provider: chosen },
-  providers,
-  problems: [],
-  file: "",
-  keptAside: "",
-  version: "",
-  os: "linux",
-  canMoveKeys: "",
-});
+const settingsWith = (chosen: string, ...providers: ProviderState[]): SettingsState =>
+  settingsState(providers, { provider: chosen });
 
 const ready = { runner: { ...noAgent.runner, status: "ready" } };
 

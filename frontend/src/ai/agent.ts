@@ -8,6 +8,8 @@ export interface Agent {
   readonly view: ReadonlySignal<AgentView>;
   /** Why AI cannot be used now; null when it can (K8). */
   readonly off: ReadonlySignal<FaultCode | null>;
+  /** As `off`, of another provider than the one that AI uses. Reads signals. */
+  readonly offFor: (providerId: string) => FaultCode | null;
   /** Gets the state from the host; also after a gap in the events. */
   readonly attach: () => Promise<void>;
   /** Called for each message about runs, proposals and the Runner, after the view has it. */
@@ -88,6 +90,7 @@ export function createAgent(config: AgentConfig): Agent {
   return {
     view,
     off: computed(() => offReason(settings.value, view.value, online.value)),
+    offFor: (providerId) => offReason(settings.value, view.value, online.value, providerId),
     attach,
     onMessage: (listener) => {
       listeners.add(listener);
@@ -98,14 +101,16 @@ export function createAgent(config: AgentConfig): Agent {
 
 /**
  * Why AI is off, the nearest cause first; null when it is on. Busy means that
- * a command line has the agent of this home.
+ * a command line has the agent of this home. Without a provider's id it is the
+ * one that AI uses.
  */
 export function offReason(
   settings: SettingsState | null,
   view: Pick<AgentView, "runner">,
   online: boolean,
+  providerId = settings?.settings.provider ?? "",
 ): FaultCode | null {
-  const provider = settings?.providers.find((p) => p.id === settings.settings.provider);
+  const provider = settings?.providers.find((p) => p.id === providerId);
   if (provider === undefined) {
     return "no_provider";
   }

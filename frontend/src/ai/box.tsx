@@ -1,26 +1,35 @@
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { ProviderState } from "../backend";
+import type { ModelRef } from "../backend";
 import { type CompositionWatch, previewSegments, type Segment, watchComposition } from "../editor";
 import { t } from "../i18n";
 import { countText, isCountedByCharacter, totalOf } from "../ui/count";
 import type { FaultAction } from "../ui/fault";
 import { FaultNotice } from "../ui/fault-notice";
 import { Icon } from "../ui/icon";
-import { presets } from "./presets";
-import type { Wish } from "./review-proposals";
+import { kindOf } from "../ui/kinds";
+import { MenuButton, type MenuItem } from "../ui/menu";
+import { refOfRow } from "../ui/model-choices";
+import { presets } from "../ui/presets";
 import { isUnderWay, type Phase, type Rewrite } from "./rewrites";
+import type { Target, Wish } from "./wish";
 
 /** Props of RewriteBox. */
 export interface RewriteBoxProps {
   readonly rewrite: Rewrite;
-  /** The provider that AI uses; null when none is chosen. */
-  readonly provider: ReadonlySignal<ProviderState | null>;
+  /** The model that a wish goes to; null for none. Reads signals. */
+  readonly targetOf: (wish: Wish) => Target | null;
+  /** The models to choose from, of which one may be chosen; "manage" leads to the settings. Reads signals. */
+  readonly models: (chosen: ModelRef | null) => readonly MenuItem[];
   readonly onRun: (wish: Wish) => void;
+  /** A model was chosen for what is wished; it is not run yet. */
+  readonly onModel: (wish: Wish) => void;
   readonly onStop: () => void;
   readonly onClose: () => void;
-  /** Opens the settings of the providers. */
-  readonly onSettings: () => void;
+  /** Opens the settings: of the provider that is asked, or of the network. */
+  readonly onSettings: (section?: "network") => void;
+  /** Opens a page of the web. */
+  readonly onLink: (url: string) => void;
   readonly onRestart: () => void;
 }
 
@@ -34,17 +43,22 @@ const slowAfter = 20;
  */
 export function RewriteBox({
   rewrite,
-  provider,
+  targetOf,
+  models,
   onRun,
+  onModel,
   onStop,
   onClose,
   onSettings,
+  onLink,
   onRestart,
 }: RewriteBoxProps) {
   const input = useRef<HTMLInputElement>(null);
   const watch = useRef<CompositionWatch | null>(null);
   const instruction = useSignal(rewrite.wish.peek().instruction);
   const chosen = useSignal(rewrite.wish.peek().preset);
+  /** The model that was chosen in this box; undefined for that of the preset. */
+  const model = useSignal(rewrite.wish.peek().model);
   const phase = rewrite.phase.value;
   const seconds = useSeconds(phase);
   const under = isUnderWay(phase);
@@ -62,7 +76,7 @@ export function RewriteBox({
     chosen.value = preset;
     // A chip is off while its answer comes, and would take the focus, and Esc, with it.
     input.current?.focus();
-    onRun({ preset, instruction: instruction.peek() });
+    onRun({ preset, instruction: instruction.peek(), model: model.peek() });
   };
 
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -84,7 +98,18 @@ export function RewriteBox({
     }
   };
 
-  const name = provider.value === null ? "" : providerLabel(provider.value);
+  // While it runs, where it went; else where Enter would send it.
+  const preset = instruction.value.trim() === "" ? chosen.value : "";
+  const target = targetOf(
+    phase.status === "asking"
+      ? { preset, instruction: instruction.value, model: model.value }
+      : { ...rewrite.wish.value, model: model.value },
+  );
+  const name = target === null ? "" : targetLabel(target);
+  const list = (): void => {
+    // After the notice is gone.
+    setTimeout(() => rewrite.dom.querySelector<HTMLElement>(".ask .menu-at > button")?.click());
+  };
   return (
     <section class="pop rewrite" role="dialog" aria-label={t("rewrite.box")} onKeyDown={onKeyDown}>
       <div class="ask">
@@ -105,15 +130,27 @@ export function RewriteBox({
         />
         <span class="meta">{selected.value}</span>
         {name !== "" && (
-          <button
-            type="button"
-            class="btn quiet sm"
-            aria-label={t("rewrite.model", { name })}
-            onClick={onSettings}
+          <MenuButton
+            class="btn quiet sm model"
+            label={t("rewrite.model", {
+              name: target?.ofPreset === true ? t("rewrite.model.preset", { name }) : name,
+            })}
+            items={under ? [] : models(target && { providerId: target.provider.id, model: target.model })}
+            onChoose={(id) => {
+              const ref = refOfRow(id);
+              if (ref === null) {
+                onSettings();
+              } else {
+                model.value = ref;
+                onModel({ preset: chosen.peek(), instruction: instruction.peek(), model: ref });
+                input.current?.focus();
+              }
+            }}
+            end
           >
-            {name}
+            <span class="clip">{name}</span>
             <Icon name="chevron-down" small />
-          </button>
+          </MenuButton>
         )}
       </div>
       <div class="chips" role="radiogroup" aria-label={t("rewrite.presets")}>
@@ -136,8 +173,17 @@ export function RewriteBox({
       )}
       {phase.status === "failed" ? (
         <FaultNotice
-          fault={{ ...facts(phase), provider: provider.value?.name, model: provider.value?.model }}
-          actions={actionsOf({ onSettings, onRestart, onClose, run: () => run(chosen.peek()), input })}
+          fault={{ ...facts(phase), provider: target?.provider.name, model: target?.model }}
+          actions={actionsOf({
+            onSettings,
+            onRestart,
+            onClose,
+            onList: list,
+            ...(target !== null && { billing: kindOf(target.provider).billing }),
+            onLink,
+            run: () => run(instruction.peek().trim() === "" ? chosen.peek() : ""),
+            input,
+          })}
         />
       ) : (
         <div class="end">
@@ -218,22 +264,32 @@ function facts(phase: Extract<Phase, { status: "failed" }>) {
 }
 
 function actionsOf(can: {
-  readonly onSettings: () => void;
+  readonly onSettings: (section?: "network") => void;
   readonly onRestart: () => void;
   readonly onClose: () => void;
+  /** Opens the list of models. */
+  readonly onList: () => void;
+  /** Where the account is topped up; "" or absent for nowhere known. */
+  readonly billing?: string;
+  readonly onLink: (url: string) => void;
   readonly run: () => void;
   readonly input: { readonly current: HTMLInputElement | null };
 }): Readonly<Partial<Record<FaultAction, () => void>>> {
+  const { billing = "" } = can;
+  const toSettings = (): void => can.onSettings();
+  const toNetwork = (): void => can.onSettings("network");
   return {
-    addProvider: can.onSettings,
-    addKey: can.onSettings,
-    replaceKey: can.onSettings,
-    chooseModel: can.onSettings,
-    chooseOtherModel: can.onSettings,
-    useOtherModel: can.onSettings,
-    useLargerModel: can.onSettings,
-    openSettings: can.onSettings,
-    networkSettings: can.onSettings,
+    addProvider: toSettings,
+    addKey: toSettings,
+    replaceKey: toSettings,
+    chooseModel: toSettings,
+    chooseOtherModel: can.onList,
+    useOtherModel: can.onList,
+    useLargerModel: can.onList,
+    openSettings: toSettings,
+    networkSettings: toNetwork,
+    addCertificate: toNetwork,
+    ...(billing !== "" && { openBilling: () => can.onLink(billing) }),
     retry: can.run,
     regenerate: can.run,
     restart: can.onRestart,
@@ -304,8 +360,6 @@ function selectionWords(text: string): string {
 }
 
 /** "DeepSeek, deepseek-chat"; the name alone when they say the same. */
-function providerLabel(provider: ProviderState): string {
-  return provider.model === "" || provider.kind === "mock"
-    ? provider.name
-    : `${provider.name}, ${provider.model}`;
+function targetLabel({ provider, model }: Target): string {
+  return model === "" || provider.kind === "mock" ? provider.name : `${provider.name}, ${model}`;
 }

@@ -1,10 +1,12 @@
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { ModelRef, ProviderState } from "../backend";
 import { type CompositionWatch, watchComposition } from "../editor";
 import { formatNumber, t } from "../i18n";
+import { priceOf, usageWords } from "../ui/cost";
 import { Icon } from "../ui/icon";
 import { MenuButton, type MenuItem } from "../ui/menu";
-import type { AskedItem, ContextUse } from "./timeline";
+import type { AskedItem, ContextUse, Timeline } from "./timeline";
 
 /** Why nothing can be sent, and what can be done about it. */
 export interface ComposerOff {
@@ -251,6 +253,34 @@ export function ContextMeter({ use }: { readonly use: ContextUse | null }) {
           aria-label={words}
         />
       )}
+    </div>
+  );
+}
+
+/**
+ * What the newest run that ended has used, and what that cost where the person
+ * set a price of its model. Nothing while none has ended.
+ */
+export function UsageLine({
+  timeline,
+  provider,
+}: {
+  readonly timeline: Pick<Timeline, "runs">;
+  readonly provider: (model: ModelRef) => ProviderState | null;
+}) {
+  const ended = [...timeline.runs.values()].filter(({ run }) => run.startedAtMs > 0 && run.endedAtMs > 0);
+  const run = ended.at(-1)?.run;
+  if (run === undefined) {
+    return null;
+  }
+  const asked = provider(run.model);
+  // What works offline uses nothing that is counted.
+  if (asked?.kind === "mock") {
+    return null;
+  }
+  return (
+    <div class="meta num used" title={t("panel.used.hint")}>
+      {usageWords(run.usage, priceOf(asked, run.model.model))}
     </div>
   );
 }

@@ -13,3 +13,4 @@ export { createProposals, type OpenProposal, type Proposals, type Standing } fro
 export { createRewrites, isUnderWay, type Rewrite, type Rewrites } from "./rewrites";
 export type { RowActions } from "./rows";
 export { waitingCalls } from "./timeline";
+export { targetOf } from "./wish";

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { act } from "preact/test-utils";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Approval, BackendError } from "../backend";
+import { providerState } from "../backend/provider.testing";
 import { setLanguage } from "../i18n";
 import { button, click, one, press, settle, show, type } from "../ui/stage.testing";
 import { Composer } from "./composer";
@@ -85,7 +86,8 @@ async function panel(timeline: Timeline) {
       model={() => "Mock"}
       models={() => []}
       onModel={() => {}}
-      providerName={() => "Mock"}
+      provider={() => providerState({ name: "Mock" })}
+      onBilling={() => {}}
       steps={{}}
       said={signal("")}
       onLeave={() => void asks.push("leave")}

@@ -1,15 +1,16 @@
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { BackendError, FaultInfo, ModelRef } from "../backend";
+import type { BackendError, FaultInfo, ModelRef, ProviderState } from "../backend";
 import { isFaultCode } from "../backend";
 import { formatTime, language, t } from "../i18n";
 import { type FaultAction, faultActionLabel } from "../ui/fault";
 import { FaultNotice } from "../ui/fault-notice";
 import { Icon } from "../ui/icon";
+import { kindOf } from "../ui/kinds";
 import type { MenuItem } from "../ui/menu";
 import { Notice } from "../ui/notice";
-import { Composer, type ComposerOff, ContextMeter, isOver, Queue } from "./composer";
+import { Composer, type ComposerOff, ContextMeter, isOver, Queue, UsageLine } from "./composer";
 import type { Conversation, Conversations } from "./conversations";
 import { AnswerText } from "./markdown-lite";
 import { Skeleton, useSeconds } from "./panel-parts";
@@ -30,8 +31,10 @@ export interface ConversationPanelProps {
   readonly model: () => string;
   readonly models: () => readonly MenuItem[];
   readonly onModel: (id: string) => void;
-  /** The name of the provider that a run asked; undefined when it is not there any more. */
-  readonly providerName: (model: ModelRef) => string | undefined;
+  /** The provider that a run asked; null when it is not there any more. */
+  readonly provider: (model: ModelRef) => ProviderState | null;
+  /** Opens the page where an account is topped up. */
+  readonly onBilling: (url: string) => void;
   /** The next steps of a failure that lead out of the panel. */
   readonly steps: Readonly<Partial<Record<FaultAction, () => void>>>;
   /** What the live region says next. */
@@ -95,6 +98,7 @@ function Shown(props: ConversationPanelProps & { readonly conversation: Conversa
         <ProblemNotice {...props} />
         <Queue items={queue} onTakeBack={(runId) => void conversations.stop(runId)} />
         <ContextMeter use={timeline.context} />
+        <UsageLine timeline={timeline} provider={props.provider} />
         {props.offText() !== "" && <div class="meta">{props.offText()}</div>}
         <Composer
           draft={conversation.draft}
@@ -429,6 +433,7 @@ function EndNotice(props: LogProps & { readonly item: EndItem }) {
         fault={faultOf(item, view, props)}
         actions={{
           ...(isLast && props.steps),
+          ...(isLast && billingOf(view, props)),
           ...(canContinue && { retry: onContinue, continueRun: onContinue, continue: onContinue }),
           ...(isLast && { editRequest: () => takeUp(props, item.runId) }),
         }}
@@ -481,6 +486,13 @@ function takeUp({ timeline, conversation }: LogProps, runId: string): void {
   document.querySelector<HTMLElement>(".compose textarea")?.focus();
 }
 
+/** The step to the page where the account of a run is topped up, where that is known. */
+function billingOf(view: RunView | undefined, { provider, onBilling }: LogProps) {
+  const asked = view === undefined ? null : provider(view.run.model);
+  const billing = asked === null ? "" : kindOf(asked).billing;
+  return billing === "" ? null : { openBilling: () => onBilling(billing) };
+}
+
 function faultOf(item: EndItem, view: RunView | undefined, props: LogProps) {
   const fault: FaultInfo = item.fault ?? {
     code: item.outcome === "cut_off" || item.outcome === "refused" ? item.outcome : "internal",
@@ -492,6 +504,9 @@ function faultOf(item: EndItem, view: RunView | undefined, props: LogProps) {
     detail: fault.detail,
     // A pause that was asked for long ago is over.
     retryAfterMs: Math.max(0, fault.retryAfterMs - (Date.now() - item.atMs)),
-    ...(view !== undefined && { provider: props.providerName(view.run.model), model: view.run.model.model }),
+    ...(view !== undefined && {
+      provider: props.provider(view.run.model)?.name,
+      model: view.run.model.model,
+    }),
   };
 }

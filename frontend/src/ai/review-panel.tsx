@@ -6,9 +6,9 @@ import { isOpen, reviewListAction, watchComposition } from "../editor";
 import { t } from "../i18n";
 import { Icon } from "../ui/icon";
 import { baseName } from "../ui/paths";
+import { presets } from "../ui/presets";
 import { warningText } from "./labels";
 import { Visible } from "./panel-parts";
-import { presets } from "./presets";
 import type { OpenProposal, OtherProposal, Proposals } from "./review-proposals";
 
 /** Props of ReviewPanel. */

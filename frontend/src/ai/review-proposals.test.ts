@@ -91,6 +91,7 @@ async function loadPage(): Promise<void> {
     agent: {
       view: agentView,
       off: signal(null),
+      offFor: () => null,
       attach: async () => {},
       onMessage: (listener) => {
         hear = listener;

@@ -25,13 +25,7 @@ import {
 } from "../editor";
 import type { Agent } from "./agent";
 import { createDecisions } from "./decisions";
-
-/** What the person asked for. */
-export interface Wish {
-  /** A preset's id; "" for a custom instruction. */
-  readonly preset: string;
-  readonly instruction: string;
-}
+import type { Wish } from "./wish";
 
 /** A proposal under review in an open document. */
 export interface OpenProposal {

@@ -1,7 +1,8 @@
-import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import {
   type Backend,
   BackendError,
+  type FaultCode,
   isFaultCode,
   type Message,
   type RunChanged,
@@ -22,8 +23,9 @@ import {
 } from "../editor";
 import type { Agent } from "./agent";
 import { createHeld } from "./held";
-import type { OpenProposal, Proposals, Wish } from "./review-proposals";
+import type { OpenProposal, Proposals } from "./review-proposals";
 import { type AgentMessage, applyPreview, type Shown } from "./state";
+import { type Target, targetOf, type Wish } from "./wish";
 
 /** Where a rewrite stands, as its box shows it. */
 export type Phase =
@@ -85,6 +87,8 @@ export interface Rewrites {
   /** Opens the box for the selection, or focuses the one that is open. */
   readonly ask: () => void;
   readonly run: (rewrite: Rewrite, wish: Wish) => Promise<void>;
+  /** Takes another wish, which is not run yet: a model was chosen. Nothing happens while a run is under way. */
+  readonly choose: (rewrite: Rewrite, wish: Wish) => void;
   /** Stops a run, or closes the box when none is under way. */
   readonly stop: (rewrite: Rewrite) => void;
   readonly close: (rewrite: Rewrite) => void;
@@ -109,6 +113,12 @@ export function createRewrites(config: RewritesConfig): Rewrites {
   const drawn = new Map<OwnRewrite, () => void>();
 
   const current = signal<OwnRewrite | null>(null);
+
+  /** Why AI cannot do what is wished; null when it can. */
+  const offFor = (wish: Wish): FaultCode | null => {
+    const target = targetOf(settings.peek(), wish);
+    return untracked(() => (target === null ? agent.off.value : agent.offFor(target.provider.id)));
+  };
 
   effect(() => {
     const tab = documents.current.value;
@@ -270,7 +280,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
       supersedes,
       shown: nothing,
     };
-    const off = agent.off.peek();
+    const off = offFor(rewrite.wish.peek());
     if (off !== null) {
       rewrite.phase.value = { status: "failed", error: new BackendError(off) };
     }
@@ -283,6 +293,18 @@ export function createRewrites(config: RewritesConfig): Rewrites {
 
   let lastPreset = "improve";
 
+  function choose(given: Rewrite, wish: Wish): void {
+    const rewrite = open.value.find((r) => r === given);
+    if (rewrite === undefined || isUnderWay(rewrite.phase.peek())) {
+      return;
+    }
+    rewrite.wish.value = wish;
+    const off = offFor(wish);
+    rewrite.partial.value = "";
+    rewrite.phase.value =
+      off === null ? { status: "asking" } : { status: "failed", error: new BackendError(off) };
+  }
+
   async function run(given: Rewrite, wish: Wish): Promise<void> {
     const rewrite = open.value.find((r) => r === given);
     if (rewrite === undefined || isUnderWay(rewrite.phase.peek())) {
@@ -292,7 +314,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     if (wish.preset !== "") {
       lastPreset = wish.preset;
     }
-    const off = agent.off.peek();
+    const off = offFor(wish);
     if (off !== null) {
       rewrite.phase.value = { status: "failed", error: new BackendError(off) };
       return;
@@ -324,9 +346,8 @@ export function createRewrites(config: RewritesConfig): Rewrites {
 
   async function submit(rewrite: OwnRewrite, wish: Wish): Promise<string> {
     const { tab, commandId } = rewrite;
-    const chosen = settings.peek();
-    const provider = chosen?.providers.find((p) => p.id === chosen.settings.provider);
-    if (provider === undefined) {
+    const target: Target | null = targetOf(settings.peek(), wish);
+    if (target === null) {
       throw new BackendError("no_provider");
     }
     // The base, the positions and the host's mirror must be of one version.
@@ -353,8 +374,8 @@ export function createRewrites(config: RewritesConfig): Rewrites {
         to: range.to,
         preset: wish.preset,
         instruction: wish.instruction,
-        providerId: provider.id,
-        model: provider.model,
+        providerId: target.provider.id,
+        model: target.model,
         language: config.language(),
         supersedes: rewrite.supersedes,
       });
@@ -448,7 +469,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     proposals.withdraw(shown.proposal.id);
     const rewrite = begin(shown.tab, range.from, range.to, shown.proposal.id);
     const instruction = [wish.instruction, remark].filter((s) => s.trim() !== "").join("\n");
-    void run(rewrite, { preset: wish.preset, instruction });
+    void run(rewrite, { ...wish, instruction });
   }
 
   /** The lines that the proposal is about, as they are now. */
@@ -465,7 +486,7 @@ export function createRewrites(config: RewritesConfig): Rewrites {
     return { from: state.doc.lineAt(from).from, to: state.doc.lineAt(to).to };
   }
 
-  return { current, again, ask, run, stop, close, regenerate };
+  return { current, again, ask, run, choose, stop, close, regenerate };
 }
 
 /** Whether a run is under way. */

@@ -1,6 +1,6 @@
 /** AI in the window: its panel, its box, its commands, and what the status bar says of it. */
 
-import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { render } from "preact";
 import {
   type Agent,
@@ -14,6 +14,7 @@ import {
   RewriteBox,
   type Rewrites,
   reviewLabels,
+  targetOf,
 } from "../ai";
 import type { Backend, Events, Proposal } from "../backend";
 import type { Documents } from "../document";
@@ -26,6 +27,8 @@ import {
   commands,
   keyLabel,
   type Layout,
+  modelChoices,
+  modelRows,
   Notice,
   type PanelView,
   type SettingsStore,
@@ -79,10 +82,6 @@ export function createAssistant(config: AssistantConfig): Assistant {
   const { backend, events, documents, settings, board, layout, slots, toasts } = config;
   const refused = signal<"stale" | "fidelity" | "cut_off" | null>(null);
   const agent = createAgent({ backend, events, settings: settings.state, online: config.online });
-  const provider = computed(() => {
-    const { providers, settings: chosen } = settings.state.value;
-    return providers.find((p) => p.id === chosen.provider) ?? null;
-  });
 
   const askAgain = signal<((proposal: Proposal) => void) | null>(null);
   const proposals = createProposals({
@@ -128,11 +127,17 @@ export function createAssistant(config: AssistantConfig): Assistant {
     render(
       <RewriteBox
         rewrite={rewrite}
-        provider={provider}
+        targetOf={(wish) => targetOf(settings.state.value, wish)}
+        models={(chosen) => modelRows(modelChoices(settings.state.value, settings.recent.value), chosen)}
         onRun={(wish) => void rewrites.run(rewrite, wish)}
+        onModel={(wish) => rewrites.choose(rewrite, wish)}
         onStop={() => rewrites.stop(rewrite)}
         onClose={() => rewrites.close(rewrite)}
-        onSettings={() => showSettings(config.settingsTab, "providers", provider.peek()?.id ?? "")}
+        onSettings={(section) => {
+          const target = targetOf(settings.state.peek(), rewrite.wish.peek());
+          showSettings(config.settingsTab, section ?? "providers", target?.provider.id ?? "");
+        }}
+        onLink={(url) => config.attempt(() => backend.workspace.OpenLink(url))}
         onRestart={() => void backend.agent.RestartRunner().catch(() => {})}
       />,
       rewrite.dom,

@@ -1,6 +1,6 @@
 /** Conversations in the window: their panel, their place in the status bar, and what leads out of them. */
 
-import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import {
   type ComposerOff,
   ConversationPanel,
@@ -21,10 +21,15 @@ import type { Documents } from "../document";
 import { isComposing } from "../editor";
 import { language, t } from "../i18n";
 import {
+  chosenModel,
   type Dialogs,
+  detailKey,
   joinPath,
   type Layout,
+  modelChoices,
+  modelRows,
   type PanelView,
+  refOfRow,
   type SettingsStore,
   type SettingsTab,
   type Slots,
@@ -93,11 +98,32 @@ export function createTalk(config: TalkConfig): Talk {
 
   const providerOf = (ref: ModelRef) =>
     settings.state.value.providers.find((p) => p.id === ref.providerId) ?? null;
+  const ofModel = computed(() => settings.details.value.get(detailKey(chosenModel(settings.state.value))));
+
+  // What is known of the model that would answer, before anything is sent to it.
+  effect(() => {
+    const ref = chosenModel(settings.state.value);
+    if (layout.panelOpen.value && agent.off.value === null && runner.value.status === "ready") {
+      untracked(() => {
+        if (ref.model !== "" && ofModel.peek() === undefined) {
+          void settings.describe(ref);
+        }
+      });
+    }
+  });
+  // A refusal has taught something of the model.
+  agent.onMessage((message) => {
+    if (message.type === "run.failed" && message.payload.fault?.code === "unsupported_by_model") {
+      void settings.describe(chosenModel(settings.state.peek()));
+    }
+  });
+
   const modelName = (ref: ModelRef): string => {
     const provider = providerOf(ref);
     return provider?.kind === "mock" ? provider.name : ref.model || provider?.name || ref.providerId;
   };
 
+  const toNetwork = (): void => showSettings(config.settingsTab, "network");
   const toSettings = (): void => {
     showSettings(config.settingsTab, "providers", settings.state.peek().settings.provider);
   };
@@ -106,8 +132,14 @@ export function createTalk(config: TalkConfig): Talk {
   function off(): ComposerOff | null {
     const { status } = runner.value;
     const reason = agent.off.value;
+    if (reason === null && status === "starting") {
+      return { words: t("panel.off.starting"), action: null };
+    }
     if (reason === null) {
-      return status === "starting" ? { words: t("panel.off.starting"), action: null } : null;
+      // A conversation needs tools; a rewrite does not.
+      return ofModel.value?.capabilities.tools === "no"
+        ? { words: t("panel.off.noTools"), action: { label: t("action.chooseOtherModel"), run: toSettings } }
+        : null;
     }
     const words = t(offLabel(reason));
     switch (reason) {
@@ -206,19 +238,8 @@ export function createTalk(config: TalkConfig): Talk {
     }
   };
 
-  function models() {
-    const { providers, settings: chosen } = settings.state.value;
-    return [
-      ...providers.map((p) => ({
-        id: `provider ${p.id}`,
-        label: p.kind === "mock" || p.model === "" ? p.name : `${p.name}, ${p.model}`,
-        checked: p.id === chosen.provider,
-        off: p.needsKey && p.key.place === "none",
-        ...(p.needsKey && p.key.place === "none" && { key: t("off.noKey") }),
-      })),
-      { id: "manage", label: t("panel.model.manage"), icon: "settings" as const, apart: true },
-    ];
-  }
+  const models = () =>
+    modelRows(modelChoices(settings.state.value, settings.recent.value), chosenModel(settings.state.value));
 
   const leave = (): void => documents.view.focus();
   const toField = (): void => {
@@ -266,16 +287,18 @@ export function createTalk(config: TalkConfig): Talk {
         checking={checking}
         off={off}
         offText={() => (runner.value.status === "elsewhere" ? t("panel.off.elsewhere.text") : "")}
-        model={() => modelName(chosenModel())}
+        model={() => modelName(chosenModel(settings.state.value))}
         models={models}
         onModel={(id) => {
-          if (id === "manage") {
+          const ref = refOfRow(id);
+          if (ref === null) {
             toSettings();
           } else {
-            void settings.update({ provider: id.slice("provider ".length) });
+            void settings.chooseModel(ref);
           }
         }}
-        providerName={(ref) => providerOf(ref)?.name}
+        provider={providerOf}
+        onBilling={(url) => config.attempt(() => backend.workspace.OpenLink(url))}
         steps={{
           addProvider: toSettings,
           addKey: toSettings,
@@ -285,7 +308,8 @@ export function createTalk(config: TalkConfig): Talk {
           useOtherModel: toSettings,
           useLargerModel: toSettings,
           openSettings: toSettings,
-          networkSettings: toSettings,
+          networkSettings: toNetwork,
+          addCertificate: toNetwork,
           restart,
           shorten: () => conversations.startNew(),
         }}
@@ -293,12 +317,6 @@ export function createTalk(config: TalkConfig): Talk {
         onLeave={leave}
       />
     );
-
-  function chosenModel(): ModelRef {
-    const { providers, settings: chosen } = settings.state.value;
-    const provider = providers.find((p) => p.id === chosen.provider);
-    return { providerId: chosen.provider, model: provider?.model ?? "" };
-  }
 
   const panel = (): PanelView => ({
     id: "conversation",

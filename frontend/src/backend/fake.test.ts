@@ -180,7 +180,9 @@ describe("fake settings", () => {
     const backend = createFakeBackend({ providers: [mock] });
     backend.refuse("Settings.TestProvider", "rate_limited", "429", 42_000);
     await expect(backend.settings.TestProvider("mock")).rejects.toMatchObject({ retryAfterMs: 42_000 });
-    await expect(backend.settings.TestProvider("mock")).resolves.toMatchObject({ models: [{ id: "mock-1" }] });
+    await expect(backend.settings.TestProvider("mock")).resolves.toMatchObject({
+      models: [{ id: "mock-1" }],
+    });
   });
 });
 

@@ -47,10 +47,10 @@ export function FaultNotice({ fault, actions }: FaultNoticeProps) {
 }
 
 /** Whole seconds until the pause is over, from when the failure was first shown. */
-function useCountdown(fault: FaultFacts): number {
-  const seconds = useSignal(0);
+function useCountdown({ code, detail, retryAfterMs }: FaultFacts): number {
+  const seconds = useSignal(Math.ceil(retryAfterMs / 1000));
   useEffect(() => {
-    const end = Date.now() + fault.retryAfterMs;
+    const end = Date.now() + retryAfterMs;
     const tick = (): void => {
       seconds.value = Math.max(0, Math.ceil((end - Date.now()) / 1000));
       if (seconds.value === 0) {
@@ -60,6 +60,7 @@ function useCountdown(fault: FaultFacts): number {
     const timer = setInterval(tick, 1000);
     tick();
     return () => clearInterval(timer);
-  }, [fault, seconds]);
+    // By what it says: whoever shows it may make a new object of the same failure each time.
+  }, [code, detail, retryAfterMs, seconds]);
   return seconds.value;
 }

@@ -15,6 +15,7 @@ export type FaultAction =
   | "openBilling"
   | "openSettings"
   | "networkSettings"
+  | "addCertificate"
   | "editRequest"
   | "shorten"
   | "continue"
@@ -129,7 +130,7 @@ const rows: Readonly<Record<FaultCode, Row>> = {
   no_provider: row("no_provider", "plain", "addProvider"),
   no_key: row("no_key", "plain", "addKey"),
   bad_key: row("bad_key", "bad", "replaceKey", "useOtherModel"),
-  no_permission: row("no_permission", "bad", "chooseOtherModel"),
+  no_permission: row("no_permission", "bad", "chooseOtherModel", "replaceKey"),
   model_not_found: row("model_not_found", "bad", "chooseModel"),
   unsupported_by_model: row("unsupported_by_model", "warn", "chooseOtherModel"),
   rate_limited: row("rate_limited", "warn", "retry", "useOtherModel"),
@@ -140,7 +141,7 @@ const rows: Readonly<Record<FaultCode, Row>> = {
   bad_request: row("bad_request", "bad", "openSettings", "retry"),
   provider_error: row("provider_error", "bad", "retry", "useOtherModel"),
   overloaded: row("overloaded", "warn", "retry", "useOtherModel"),
-  not_an_api: row("not_an_api", "bad", "openSettings"),
+  not_an_api: row("not_an_api", "bad", "openSettings", "retry"),
   protocol_error: row("protocol_error", "bad", "openSettings", "retry"),
   stream_cut: row("stream_cut", "bad", "retry"),
   stalled: row("stalled", "bad", "retry"),
@@ -148,9 +149,9 @@ const rows: Readonly<Record<FaultCode, Row>> = {
   offline: row("offline", "plain", "retry"),
   dns: row("dns", "bad", "openSettings", "retry"),
   connection_refused: row("connection_refused", "bad", "openSettings", "retry"),
-  tls: row("tls", "bad", "openSettings"),
+  tls: row("tls", "bad", "addCertificate", "openSettings", "retry"),
   proxy: row("proxy", "bad", "networkSettings", "retry"),
-  proxy_auth: row("proxy_auth", "bad", "networkSettings"),
+  proxy_auth: row("proxy_auth", "bad", "networkSettings", "retry"),
   runner_gone: row("runner_gone", "bad", "continueRun", "restart", "retry"),
   store_failed: row("store_failed", "bad", "restart"),
   disk_full: row("disk_full", "bad", "saveElsewhere"),

@@ -54,6 +54,8 @@ export const iconNames = [
   "server",
   "shield-check",
   "keyboard",
+  "globe",
+  "star",
 ] as const;
 
 /** The name of an icon. */
@@ -61,7 +63,7 @@ export type IconName = (typeof iconNames)[number];
 
 /** The sources are read when the program is built; nothing is fetched. */
 const sources: Readonly<Record<string, string>> = import.meta.glob(
-  "/node_modules/lucide-static/icons/{panel-left,settings,plus,x,search,file-text,file-plus,folder,folder-open,folder-search,list-tree,history,message-square-text,pencil-line,square-pen,square-arrow-up,square,at-sign,check,lock,corner-down-right,triangle-alert,circle-alert,circle-question-mark,info,scissors,unlink,chevron-up,chevron-down,chevron-left,chevron-right,chevrons-up-down,refresh-cw,replace,case-sensitive,whole-word,regex,key-round,wifi-off,loader-circle,clock,copy,undo-2,trash-2,ellipsis,external-link,image-off,list-ordered,sliders-horizontal,type,palette,server,shield-check,keyboard}.svg",
+  "/node_modules/lucide-static/icons/{panel-left,settings,plus,x,search,file-text,file-plus,folder,folder-open,folder-search,list-tree,history,message-square-text,pencil-line,square-pen,square-arrow-up,square,at-sign,check,lock,corner-down-right,triangle-alert,circle-alert,circle-question-mark,info,scissors,unlink,chevron-up,chevron-down,chevron-left,chevron-right,chevrons-up-down,refresh-cw,replace,case-sensitive,whole-word,regex,key-round,wifi-off,loader-circle,clock,copy,undo-2,trash-2,ellipsis,external-link,image-off,list-ordered,sliders-horizontal,type,palette,server,shield-check,keyboard,globe,star}.svg",
   { eager: true, query: "?raw", import: "default" },
 );
 

@@ -12,6 +12,7 @@ export { mountSprite } from "./icon";
 export { gtkKey, keyLabel, keysOn, type Platform, platformOf } from "./keys";
 export { createLayout, focusPart, type Layout, widths } from "./layout";
 export type { MenuItem } from "./menu";
+export { modelChoices, modelLabel, modelRows, refOfRow } from "./model-choices";
 export { Notice } from "./notice";
 export { Panel, type PanelView } from "./panel";
 export { baseName, folderOf, isWithin, joinPath, relativePath } from "./paths";
@@ -30,7 +31,7 @@ export {
   tickFile,
   ticksOf,
 } from "./set-model";
-export { createSettings, type SettingsStore } from "./settings-store";
+export { chosenModel, createSettings, detailKey, type SettingsStore } from "./settings-store";
 export { Plate } from "./start";
 export type { StatusView } from "./status";
 export { createToasts, type Toasts } from "./toast";

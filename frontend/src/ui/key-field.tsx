@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { BackendError, ProviderState } from "../backend";
+import type { BackendError, KeyState } from "../backend";
 import { formatDay, type MessageKey, t } from "../i18n";
 import { describeFault } from "./fault";
 import { Icon } from "./icon";
@@ -8,9 +8,24 @@ import { Notice } from "./notice";
 import { rich } from "./rich";
 import type { KeyPlace } from "./settings-store";
 
+/** What a field for a secret is called, and what is said of it. */
+export interface KeyWords {
+  readonly label: string;
+  /** Shown while nothing is typed. */
+  readonly paste: string;
+  readonly hint: string;
+  /** What is said of a secret that can be none; absent for what is said of a key. */
+  readonly malformed?: string;
+}
+
 /** Props of KeyField. */
 export interface KeyFieldProps {
-  readonly provider: ProviderState;
+  readonly id: string;
+  /** Whether there is one already, and where. */
+  readonly held: KeyState;
+  /** Whose key it is, for what is said of it. */
+  readonly owner: string;
+  readonly words: KeyWords;
   /** Hands a key to the host. Gives null when it is stored, else why it is not. */
   readonly store: (key: string, place: KeyPlace) => Promise<BackendError | null>;
   /** Asks, then deletes the stored key. */
@@ -34,15 +49,14 @@ const dots = "•".repeat(26);
  * said to be there, to be replaced or deleted. Without a keyring nothing is
  * stored before the person has chosen where.
  */
-export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
-  const asking = useSignal<Asking>({ status: provider.key.place === "none" ? "open" : "shut" });
+export function KeyField({ id, held, owner, words, store, onDelete }: KeyFieldProps) {
+  const asking = useSignal<Asking>({ status: held.place === "none" ? "open" : "shut" });
   const typed = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
   /** The key while it waits for a decision. */
   const kept = useRef("");
   const attempt = useRef(0);
-  const id = `key-${provider.id}`;
-  const stored = provider.key.place !== "none";
+  const stored = held.place !== "none";
 
   useEffect(() => {
     if (!stored && asking.value.status === "shut") {
@@ -103,12 +117,12 @@ export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
     return (
       <>
         <span class="label" id={id}>
-          {t("provider.key")}
+          {words.label}
         </span>
         {/* biome-ignore lint/a11y/useSemanticElements: a row of a form, not a fieldset with a frame */}
         <div class="v" role="group" aria-labelledby={id}>
           <div class="row">
-            <span class="grow clip">{placeText(provider)}</span>
+            <span class="grow clip">{placeText(held)}</span>
             <button
               type="button"
               class="btn sm"
@@ -123,9 +137,9 @@ export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
               {t("provider.key.delete")}
             </button>
           </div>
-          {provider.key.place === "file" && (
+          {held.place === "file" && (
             <div class="hint">
-              {rich(t("provider.key.inFile.hint"), { path: () => <Path path={provider.key.path} /> })}
+              {rich(t("provider.key.inFile.hint"), { path: () => <Path path={held.path} /> })}
             </div>
           )}
         </div>
@@ -135,11 +149,10 @@ export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
 
   const waiting = state.status === "waiting";
   const busy = state.status === "storing";
-  const wrong =
-    state.status === "refused" ? describeFault({ ...state.error, provider: provider.name }) : null;
+  const wrong = state.status === "refused" ? refusal(state.error, owner, words) : "";
   return (
     <>
-      <label for={id}>{t("provider.key")}</label>
+      <label for={id}>{words.label}</label>
       <div class="v">
         <form
           class="row"
@@ -148,7 +161,7 @@ export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
             void put("keyring");
           }}
         >
-          <div class={`field grow${wrong ? " is-bad" : ""}`}>
+          <div class={`field grow${wrong !== "" ? " is-bad" : ""}`}>
             <Icon name="key-round" small />
             <input
               id={id}
@@ -156,13 +169,13 @@ export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
               type="password"
               autocomplete="off"
               spellcheck={false}
-              placeholder={waiting || busy ? dots : t("provider.key.paste")}
+              placeholder={waiting || busy ? dots : words.paste}
               readOnly={busy}
               aria-describedby={`${id}-hint`}
-              aria-invalid={wrong ? "true" : undefined}
+              aria-invalid={wrong !== "" ? "true" : undefined}
               onInput={(event) => {
                 typed.value = event.currentTarget.value !== "";
-                if (waiting || wrong) {
+                if (waiting || wrong !== "") {
                   // Typing anew drops what waits.
                   kept.current = "";
                   asking.value = { status: "open" };
@@ -186,24 +199,18 @@ export function KeyField({ provider, store, onDelete }: KeyFieldProps) {
             </button>
           )}
         </form>
-        {wrong ? (
+        {wrong !== "" ? (
           <div class="err" role="alert" id={`${id}-hint`}>
             <Icon name="circle-alert" />
-            {`${wrong.title} ${wrong.text}`}
+            {wrong}
           </div>
         ) : (
           <div class="hint" id={`${id}-hint`}>
-            {t(
-              waiting
-                ? "provider.key.waiting"
-                : provider.needsKey
-                  ? "provider.key.hint"
-                  : "provider.key.optional",
-            )}
+            {waiting ? t("provider.key.waiting") : words.hint}
           </div>
         )}
       </div>
-      {waiting && <NoKeyring error={state.error} path={provider.key.path} put={put} />}
+      {waiting && <NoKeyring error={state.error} path={held.path} put={put} />}
     </>
   );
 }
@@ -251,13 +258,21 @@ function keyringWords(error: BackendError): { readonly title: MessageKey; readon
   }
 }
 
+function refusal(error: BackendError, owner: string, words: KeyWords): string {
+  if (error.code === "key_malformed" && words.malformed !== undefined) {
+    return words.malformed;
+  }
+  const { title, text } = describeFault({ ...error, provider: owner });
+  return `${title} ${text}`;
+}
+
 function isKeyringFault(error: BackendError): boolean {
   return (
     error.code === "keyring_missing" || error.code === "keyring_locked" || error.code === "keyring_timeout"
   );
 }
 
-function placeText({ key }: ProviderState): string {
+function placeText(key: KeyState): string {
   switch (key.place) {
     case "keyring":
       return t("provider.key.inKeyring", { keyring: key.keyring, day: formatDay(key.storedAtMs) });

@@ -8,7 +8,10 @@ describe("kinds of providers", () => {
     for (const known of providerKinds) {
       expect(kindOf(newProvider(known, [])).id).toBe(known.id);
     }
-    expect(kindOf({ kind: "openai_chat", profile: "lmstudio" }).id).toBe("compatible");
+    expect(kindOf({ kind: "openai_chat", profile: "" }).id).toBe("openai-chat");
+    // A compatible address may speak any dialect.
+    expect(kindOf({ kind: "anthropic_messages", profile: "compatible" }).id).toBe("compatible");
+    expect(kindOf({ kind: "openai_chat", profile: "of-a-later-version" }).id).toBe("compatible");
   });
 
   // covers: K7 (the page's part: said before it is sent)

@@ -1,9 +1,13 @@
 import { noParameters, type Provider } from "../backend";
 import type { MessageKey } from "../i18n";
 
+/** Where a kind runs, which is how kinds are grouped when one is added. */
+export type KindGroup = "service" | "local" | "other";
+
 /** A kind of provider as a person chooses it. */
 export interface ProviderKind {
   readonly id: string;
+  readonly group: KindGroup;
   readonly label: MessageKey;
   /** What the host calls the dialect, and how it is tuned. */
   readonly kind: string;
@@ -12,62 +16,124 @@ export interface ProviderKind {
   readonly name: string;
   readonly baseUrl: string;
   readonly model: string;
+  /** What an address looks like where a new one has none. */
+  readonly example: string;
+  /** Where an account is topped up; "" where that is not known. */
+  readonly billing: string;
 }
+
+const chat = "openai_chat";
+
+function service(id: string, name: string, change: Partial<ProviderKind>): ProviderKind {
+  return {
+    id,
+    group: "service",
+    label: "provider.kind.compatible",
+    kind: chat,
+    profile: id,
+    name,
+    baseUrl: "",
+    model: "",
+    example: "https://",
+    billing: "",
+    ...change,
+  };
+}
+
+const compatible = service("compatible", "OpenAI-compatible", {
+  group: "other",
+  example: "https://ai.example.com/v1",
+});
 
 /** The kinds that can be added, in the order they are offered; the mock provider is always there. */
 export const providerKinds: readonly ProviderKind[] = [
-  {
-    id: "compatible",
-    label: "provider.kind.compatible",
-    kind: "openai_chat",
-    profile: "compatible",
-    name: "OpenAI-compatible",
-    baseUrl: "",
-    model: "",
-  },
-  {
-    id: "openai",
+  service("openai", "OpenAI", {
     label: "provider.kind.openai",
-    kind: "openai_chat",
+    kind: "openai_responses",
     profile: "",
-    name: "OpenAI",
     baseUrl: "https://api.openai.com/v1",
-    model: "",
-  },
-  {
-    id: "deepseek",
+    billing: "https://platform.openai.com/settings/organization/billing",
+  }),
+  service("openai-chat", "OpenAI", {
+    label: "provider.kind.openaiChat",
+    profile: "",
+    baseUrl: "https://api.openai.com/v1",
+    billing: "https://platform.openai.com/settings/organization/billing",
+  }),
+  service("anthropic", "Anthropic", {
+    label: "provider.kind.anthropic",
+    kind: "anthropic_messages",
+    profile: "",
+    baseUrl: "https://api.anthropic.com/v1",
+    billing: "https://console.anthropic.com/settings/billing",
+  }),
+  service("gemini", "Gemini", {
+    label: "provider.kind.gemini",
+    kind: "gemini",
+    profile: "",
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+    billing: "https://aistudio.google.com/billing",
+  }),
+  service("openrouter", "OpenRouter", {
+    label: "provider.kind.openrouter",
+    baseUrl: "https://openrouter.ai/api/v1",
+    billing: "https://openrouter.ai/settings/credits",
+  }),
+  service("deepseek", "DeepSeek", {
     label: "provider.kind.deepseek",
-    kind: "openai_chat",
-    profile: "deepseek",
-    name: "DeepSeek",
     baseUrl: "https://api.deepseek.com",
     model: "deepseek-chat",
-  },
-  {
-    id: "openrouter",
-    label: "provider.kind.openrouter",
-    kind: "openai_chat",
-    profile: "openrouter",
-    name: "OpenRouter",
-    baseUrl: "https://openrouter.ai/api/v1",
-    model: "",
-  },
-  {
-    id: "ollama",
+    billing: "https://platform.deepseek.com/top_up",
+  }),
+  service("mistral", "Mistral", {
+    label: "provider.kind.mistral",
+    baseUrl: "https://api.mistral.ai/v1",
+    billing: "https://console.mistral.ai/billing",
+  }),
+  service("xai", "xAI", {
+    label: "provider.kind.xai",
+    baseUrl: "https://api.x.ai/v1",
+    billing: "https://console.x.ai",
+  }),
+  service("azure", "Azure OpenAI", {
+    label: "provider.kind.azure",
+    example: "https://NAME.openai.azure.com/openai/v1",
+  }),
+  service("ollama", "Ollama", {
+    group: "local",
     label: "provider.kind.ollama",
-    kind: "openai_chat",
-    profile: "ollama",
-    name: "Ollama",
     baseUrl: "http://localhost:11434/v1",
-    model: "",
-  },
+  }),
+  service("lmstudio", "LM Studio", {
+    group: "local",
+    label: "provider.kind.lmstudio",
+    baseUrl: "http://localhost:1234/v1",
+  }),
+  service("llamacpp", "llama.cpp", {
+    group: "local",
+    label: "provider.kind.llamacpp",
+    baseUrl: "http://localhost:8080/v1",
+  }),
+  compatible,
 ];
 
-/** The kind of a provider; a profile that is not offered here counts as compatible. */
+/** A dialect that a compatible address may speak, by the host's name of it. */
+export interface Dialect {
+  readonly id: string;
+  readonly label: MessageKey;
+}
+
+/** The dialects that a compatible address can be set to. */
+export const dialects: readonly Dialect[] = [
+  { id: chat, label: "provider.dialect.chat" },
+  { id: "openai_responses", label: "provider.dialect.responses" },
+  { id: "anthropic_messages", label: "provider.dialect.messages" },
+  { id: "gemini", label: "provider.dialect.gemini" },
+];
+
+/** The kind of a provider; what is not offered as such counts as compatible. */
 export function kindOf(provider: Pick<Provider, "kind" | "profile">): ProviderKind {
-  const [compatible] = providerKinds;
-  const found = providerKinds.find((k) => k.kind === provider.kind && k.profile === provider.profile);
-  return found ?? compatible ?? unreachable();
+  return providerKinds.find((k) => k.kind === provider.kind && k.profile === provider.profile) ?? compatible;
 }
 
 /** A new provider of a kind, with an id and a name that are not taken. */
@@ -145,8 +211,4 @@ export function hostOf(address: string): string {
   } catch {
     return "";
   }
-}
-
-function unreachable(): never {
-  throw new Error("there is always a first kind");
 }

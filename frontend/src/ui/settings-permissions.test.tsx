@@ -28,6 +28,7 @@ async function staged(section: SettingsSection = "permissions", options: FakeOpt
       section={section}
       provider=""
       onProvider={() => {}}
+      onSection={() => {}}
     />,
   );
   return {

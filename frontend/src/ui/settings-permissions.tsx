@@ -1,7 +1,7 @@
 import { useId } from "preact/hooks";
 import { type MessageKey, t } from "../i18n";
 import type { Choice } from "./choices";
-import { Select } from "./providers";
+import { Select } from "./fields";
 import { NumberField } from "./settings-number";
 import type { SettingsStore } from "./settings-store";
 

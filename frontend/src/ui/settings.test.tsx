@@ -54,6 +54,7 @@ async function staged(options: FakeOptions = {}, section: SettingsSection = "pro
           section={section}
           provider=""
           onProvider={() => {}}
+          onSection={() => {}}
         />
       </div>
       <DialogHost dialogs={dialogs} platform="linux" />
@@ -115,6 +116,7 @@ describe("the key field", () => {
         section="providers"
         provider=""
         onProvider={() => {}}
+        onSection={() => {}}
       />,
     );
     const field = one<HTMLInputElement>(root, "input[type=password]");
@@ -268,14 +270,22 @@ describe("providers", () => {
     const { root, settings } = await staged({ providers: [] });
     expect(root.textContent).toContain("No provider yet");
     await click(button(root, "Add provider"));
-    expect([...root.querySelectorAll("[role=menuitem]")].map((i) => i.textContent)).toEqual([
-      "OpenAI-compatible",
-      "OpenAI",
-      "DeepSeek",
+    expect([...root.querySelectorAll("[role=menuitem] .grow")].map((i) => i.textContent)).toEqual([
+      "OpenAI (Responses)",
+      "OpenAI Chat Completions",
+      "Anthropic",
+      "Gemini",
       "OpenRouter",
+      "DeepSeek",
+      "Mistral",
+      "xAI",
+      "Azure OpenAI",
       "Ollama",
+      "LM Studio",
+      "llama.cpp",
+      "OpenAI-compatible or other address",
     ]);
-    await click(button(one(root, "[role=menu]"), "Ollama"));
+    await click(button(one(root, "[role=menu]"), "OllamaOn this computer"));
     await settle();
     expect(settings.state.value.providers.map((p) => p.id)).toEqual(["ollama"]);
     expect(settings.state.value.settings.provider).toBe("ollama");
@@ -291,8 +301,12 @@ describe("providers", () => {
     await click(button(stage.root, "Test"));
     await settle();
     expect(stage.root.textContent).toContain("Connected, 2 models.");
+    const result = one(stage.root, ".result");
+    expect(result.textContent).toContain("It answered “OK”");
+    expect(result.textContent).toContain("first word after 0.31 s · whole answer after 0.42 s");
+    expect(result.textContent).toContain("11 tokens in, 2 out");
     await click(one(stage.root, "[aria-label='Choose a model']"));
-    await click(button(one(stage.root, "[role=menu]"), "deepseek-reasoner"));
+    await click(one(stage.root, "[role=option][aria-label^=deepseek-reasoner]"));
     await settle();
     expect(stage.settings.state.value.providers[0]?.model).toBe("deepseek-reasoner");
   });

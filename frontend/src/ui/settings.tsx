@@ -3,16 +3,19 @@ import { type MessageKey, t } from "../i18n";
 import { faceChoices, languageChoices, themeChoices } from "./choices";
 import type { Dialogs } from "./dialog";
 import { describeFault } from "./fault";
+import { Select } from "./fields";
 import { Icon, type IconName } from "./icon";
 import { Notice } from "./notice";
-import { Providers, Select } from "./providers";
+import { Providers } from "./providers";
 import { FileSettings } from "./settings-files";
+import { NetworkSettings } from "./settings-network";
 import { NumberField } from "./settings-number";
 import { PermissionSettings } from "./settings-permissions";
+import { SendLog } from "./settings-sends";
 import type { SettingsStore } from "./settings-store";
 
 /** A section of the settings. */
-export type SettingsSection = "general" | "files" | "providers" | "permissions";
+export type SettingsSection = "general" | "files" | "providers" | "permissions" | "network" | "sends";
 
 const sections: readonly {
   readonly id: SettingsSection;
@@ -23,6 +26,8 @@ const sections: readonly {
   { id: "files", label: "settings.files", icon: "folder" },
   { id: "providers", label: "settings.providers", icon: "server" },
   { id: "permissions", label: "settings.permissions", icon: "shield-check" },
+  { id: "network", label: "settings.network", icon: "globe" },
+  { id: "sends", label: "settings.sends", icon: "list-tree" },
 ];
 
 /** The settings' nav: it stands in the sidebar's place. */
@@ -59,10 +64,12 @@ export interface SettingsPageProps {
   /** The provider that is shown; "" for the first. */
   readonly provider: string;
   readonly onProvider: (id: string) => void;
+  readonly onSection: (section: SettingsSection) => void;
 }
 
 /** The content of the settings tab. */
-export function SettingsPage({ settings, dialogs, section, provider, onProvider }: SettingsPageProps) {
+export function SettingsPage(props: SettingsPageProps) {
+  const { settings, dialogs, section, provider, onProvider, onSection } = props;
   return (
     <div class="set scrolls" tabIndex={-1}>
       <div class="set-in">
@@ -72,9 +79,17 @@ export function SettingsPage({ settings, dialogs, section, provider, onProvider 
         {section === "general" && <General settings={settings} />}
         {section === "files" && <FileSettings settings={settings} />}
         {section === "providers" && (
-          <Providers settings={settings} dialogs={dialogs} selected={provider} onSelect={onProvider} />
+          <Providers
+            settings={settings}
+            dialogs={dialogs}
+            selected={provider}
+            onSelect={onProvider}
+            onSection={onSection}
+          />
         )}
         {section === "permissions" && <PermissionSettings settings={settings} />}
+        {section === "network" && <NetworkSettings settings={settings} dialogs={dialogs} />}
+        {section === "sends" && <SendLog settings={settings} dialogs={dialogs} />}
       </div>
     </div>
   );

@@ -333,6 +333,8 @@ describe("Window", () => {
       "Files",
       "AI providers",
       "Permissions and limits",
+      "Network",
+      "Send log",
     ]);
     expect(editor.parentElement?.hidden).toBe(true);
     await click(root.querySelectorAll(".tab")[0] ?? expect.unreachable());
@@ -350,7 +352,7 @@ describe("Window", () => {
       model.layout.sidebarOpen.value = false;
       showSettings(model.settingsTab);
     });
-    expect(root.querySelectorAll(".set-nav button")).toHaveLength(4);
+    expect(root.querySelectorAll(".set-nav button")).toHaveLength(6);
     expect(root.querySelector("[aria-label='Show the sidebar']")).toBeNull();
     await click(root.querySelectorAll(".tab")[0] ?? expect.unreachable());
     expect(root.querySelector(".side")).toBeNull();

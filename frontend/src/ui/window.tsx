@@ -201,6 +201,9 @@ function Whole({ model }: { readonly model: WindowModel }) {
               onProvider={(id) => {
                 model.settingsTab.provider.value = id;
               }}
+              onSection={(section) => {
+                model.settingsTab.section.value = section;
+              }}
             />
           </div>
         )}
