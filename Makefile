@@ -15,7 +15,7 @@ export CGO_ENABLED ?= 1
 export NO_COLOR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-crash test-oracle test-soak bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-crash test-oracle test-soak test-keyring bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
 
 ## help: list the targets
 help:
@@ -118,6 +118,10 @@ test-oracle:
 ## test-soak: the agent with tools, cancels and kills at random points for two minutes; SOAK=10m changes the time, SOAK_SEED=n repeats one
 test-soak:
 	@set -o pipefail; SOAK=$(SOAK) SOAK_SEED=$(SOAK_SEED) $(GO) test -count=1 -tags soak -timeout 120m -v -run '^TestSoak$$' ./backend/cli | grep -vE '^(===|--- PASS|PASS|ok.*galley/backend)'
+
+## test-keyring: a real keyring that is unlocked, locked, missing, dies in mid-call or hangs: what a person sees, a line each; and a planted key through every door
+test-keyring:
+	@set -o pipefail; $(GO) test -count=1 -v -run '^TestKeyring_' ./backend/api | grep -vE '^===|--- PASS|^PASS' | sed -E 's/^ +[a-z_]+_test\.go:[0-9]+: (keyring|planted): /\1: /'
 
 ## fuzz: every fuzzer for half a minute each
 fuzz:

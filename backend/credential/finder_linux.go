@@ -70,6 +70,9 @@ func (f *finder) find(ctx context.Context, unlock bool) (found, error) {
 	if !environmentRestored {
 		return found{}, missing(errors.New("the environment cannot be changed"))
 	}
+	if nolaunch.Mute() {
+		return found{}, fault.New(fault.KeyringTimeout, op, errors.New("the session bus did not answer at the start"))
+	}
 	if nolaunch.NoBus() || os.Getenv(nolaunch.Variable) == "" {
 		return found{}, missing(nil)
 	}
