@@ -125,11 +125,11 @@ func (d *decoder) read(data json.RawMessage, named bool) error {
 	if u, ok := usageOf(chunk["usageMetadata"]); ok {
 		d.usage = u
 	}
-	if d.finished {
-		return nil
-	}
 	for _, raw := range candidates {
 		c := dialect.Object(raw)
+		if c == nil {
+			continue
+		}
 		if !dialect.IsNull(c["error"]) {
 			if api, ok := provider.ParseError(raw, false); ok {
 				return api
@@ -229,8 +229,9 @@ func (d *decoder) answer(origin string) core.Answer {
 	case "MAX_TOKENS", "LENGTH", "MODEL_LENGTH", "MAX_OUTPUT_TOKENS", "MODEL_CONTEXT_WINDOW_EXCEEDED",
 		"CONTINUATION": // the most of one request; a further one would go on
 		a.Finish = core.FinishMaxTokens
-	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "CONTENT_FILTER", "MODEL_ARMOR",
-		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "CONTENT_FILTER",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION",
+		"MODEL_ARMOR": //nolint:misspell // the word of the wire
 		a.Finish = core.FinishContentFilter
 	default:
 		// What came decides, not the word.
@@ -240,8 +241,9 @@ func (d *decoder) answer(origin string) core.Answer {
 		}
 	}
 	if d.parts.opaque {
-		k := kept{Model: d.model, Parts: d.parts.sealed(a.Calls != nil, d.red)}
-		a.Envelopes = dialect.Seal(provider.Gemini, origin, k, d.red)
+		if parts := d.parts.sealed(a.Calls != nil, d.red); len(parts) > 0 {
+			a.Envelopes = dialect.Seal(provider.Gemini, origin, kept{Model: d.model, Parts: parts}, d.red)
+		}
 	}
 	return a
 }

@@ -121,6 +121,7 @@ func TestStreams_Neighbours(t *testing.T) {
 		"other JSON":        row(t, `{"text":"a","finish":"end_turn"}`, sse(`7`, `"text"`, `null`, `[]`, says("STOP", a))),
 		"other parts":       row(t, `{"text":"a","finish":"end_turn"}`, sse(says("STOP", `{"executableCode":{"code":"x"}}`, a, `{"inlineData":{"data":"eA=="}}`))),
 		"second candidate":  row(t, ab, sse(`{"candidates":[{"content":{"parts":[{"text":"a"}]}},{"index":1,"content":{"parts":[{"text":"x"}]},"finishReason":"MAX_TOKENS"}]}`, `{"candidates":[{"index":0,"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}`)),
+		"null before it":    row(t, ab, sse(`{"candidates":[null,{"index":1,"content":{"parts":[{"text":"a"}]}}]}`, `{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}`)),
 		"index from one":    row(t, ab, sse(`{"candidates":[{"index":1,"content":{"parts":[{"text":"a"}]}}]}`, `{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}`)),
 		"lone surrogate":    row(t, `{"text":"\ufffdb","finish":"tool_calls","toolCalls":[{"name":"f","arguments":{"p":"\ufffd"}}]}`, sse(says("STOP", `{"text":"\ud83db"}`, `{"functionCall":{"name":"f","args":{"p":"\udc00"}}}`))),
 		"comments and CRs":  row(t, ab, ": hello\r\r", "data: "+says("", a)+"\r\r", "event: message\rid: 3\rdata:"+says("STOP", b)+"\r\r"),
@@ -135,6 +136,7 @@ func TestStreams_Neighbours(t *testing.T) {
 		"signature alone":   row(t, `{"text":"a","finish":"end_turn","keep":["Sg=="]}`, sse(says("", a), says("STOP", `{"thoughtSignature":"Sg=="}`))),
 		"signature escaped": row(t, `{"text":"a","finish":"end_turn","keep":["//4AgQc="]}`, sse(says("STOP", `{"text":"a","thoughtSignature":"\/\/4AgQc\u003d"}`))),
 		"two signatures":    row(t, `{"text":"","finish":"tool_calls","keep":["S1==","S2=="],"toolCalls":[{"name":"f","arguments":{}},{"name":"g","arguments":{}}]}`, sse(says("", `{"functionCall":{"name":"f"},"thoughtSignature":"S1=="}`), says("STOP", `{"functionCall":{"name":"g","args":null},"thoughtSignature":"S2=="}`))),
+		"signed call cut":   row(t, `{"text":"","finish":"max_tokens"}`, sse(says("MAX_TOKENS", `{"functionCall":{"name":"f"},"thoughtSignature":"Sg=="}`))),
 		"signed and cut":    row(t, `{"text":"a","finish":"max_tokens","keep":["Sg=="]}`, sse(says("MAX_TOKENS", `{"text":"a","thoughtSignature":"Sg=="}`, f))),
 
 		// Calls (decisions 12 and 13).
@@ -202,7 +204,7 @@ func TestStreams_ManyPieces(t *testing.T) {
 	t.Parallel()
 	d := newDecoder(profile, hello(), encoded{}, func(core.Delta) {})
 	d.Begin(nil)
-	const n = 100_000
+	const n = 20_000
 	for i := range n {
 		event(t, d, says("", `{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.text","stringValue":"潮起潮落"}],"willContinue":`+map[bool]string{true: "true", false: "false"}[i < n-1]+`}}`))
 	}

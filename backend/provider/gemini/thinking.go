@@ -66,7 +66,7 @@ func isLatest(model string) bool {
 // signature, as those from Gemini 3 on do.
 func wantsSignatures(model string) bool {
 	major, _, ok := version(model)
-	return ok && major >= 3 || isLatest(model)
+	return ok && major >= 3 || !ok && isLatest(model)
 }
 
 func thinkerOf(model string) thinker {
