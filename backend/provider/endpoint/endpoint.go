@@ -15,7 +15,6 @@ import (
 	"galley/backend/provider/dialect"
 	"galley/backend/provider/gemini"
 	"galley/backend/provider/openaichat"
-	"galley/backend/provider/openairesponses"
 	"galley/backend/provider/scripted"
 )
 
@@ -75,7 +74,7 @@ func New(kind string, cfg dialect.Config) (Endpoint, error) {
 	case KindOpenAIChat:
 		return opened(openaichat.New(cfg))
 	case KindOpenAIResponses:
-		return opened(openairesponses.New(cfg))
+		return opened(newResponses(cfg))
 	case KindAnthropic:
 		return opened(anthropic.New(cfg))
 	case KindGemini:

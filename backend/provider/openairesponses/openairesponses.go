@@ -65,17 +65,3 @@ func (m *Model) Stream(ctx context.Context, req core.Request, onDelta func(core.
 	}
 	return d.answer(m.Origin(req.Model)), nil
 }
-
-// Models lists the models that the provider offers, in its order, without
-// repetition. The error is a *fault.Error.
-func (m *Model) Models(ctx context.Context) ([]core.ModelInfo, error) {
-	entries, _, err := m.List(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	var all []core.ModelInfo
-	for _, e := range entries {
-		all = append(all, infoOf(e))
-	}
-	return dialect.Unique(all), nil
-}
