@@ -353,6 +353,11 @@ func TestEnvelope_Alone(t *testing.T) {
 	if d := cmp.Diff(any(list{object{"role": "user", "content": list{words("x"), words("y")}}}), got["messages"]); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
+	// Nothing that came is nothing to keep.
+	if _, _, a := sent(t, "", `{"type":"message","content":[{"type":"thinking","thinking":""},{"type":"text","text":"x"}]}`,
+		core.Request{Model: "heron-4", Messages: []core.Message{userSays("x")}}); len(a.Envelopes) != 0 {
+		t.Errorf("%d envelopes of empty thinking", len(a.Envelopes))
+	}
 	for profile, want := range map[string]int{"": 1, "compatible": 2} {
 		_, _, a := sent(t, profile, `{"type":"message","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"x"}]}`,
 			core.Request{Model: "heron-4", Messages: []core.Message{userSays("x")}})
