@@ -6,6 +6,7 @@ OUT   := bin
 ARGS  ?=
 NPM   := npm --prefix frontend
 FIDELITY ?=
+STREAMS  ?=
 KILLS    ?=
 RUN      ?=
 SOAK     ?=
@@ -15,7 +16,7 @@ export CGO_ENABLED ?= 1
 export NO_COLOR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-crash test-oracle test-soak test-keyring bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
+.PHONY: help run dev build check test test-unit test-front test-window e2e generate test-files test-providers test-crash test-oracle test-soak test-keyring bench bench-start bench-save bench-search bench-host bench-open fuzz fmt lint screenshots deps deps-test clean
 
 ## help: list the targets
 help:
@@ -106,6 +107,10 @@ test-window: $(OUT)/galley-e2e $(OUT)/galley
 ## test-files: files and workspace through all layers; FIDELITY=file takes another corpus
 test-files: deps deps-test frontend/node_modules $(OUT)/galley-dev $(OUT)/galley-e2e $(OUT)/galley
 	@build/files
+
+## test-providers: streams, faults and profiles of all providers, a row each; STREAMS=file plays another file of the form of streams.json
+test-providers: frontend/node_modules
+	@STREAMS=$(STREAMS) build/providers
 
 ## test-crash: the program killed at every point of the crash matrix, a row each; RUN=12 plays one row
 test-crash:

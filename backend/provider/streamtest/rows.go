@@ -124,7 +124,8 @@ func (r *repeated) from(pair []json.RawMessage) error {
 	return nil
 }
 
-// Load reads the rows of a dialect from file, of the form of streams.json.
+// Load reads the rows of a dialect from file, of the form of streams.json. A row
+// of no dialect that there is is an error: nobody would play it.
 func Load(file string, d provider.Dialect) ([]Row, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -135,6 +136,11 @@ func Load(file string, d provider.Dialect) ([]Row, error) {
 		return nil, err
 	}
 	for _, r := range all {
+		switch r.Dialect {
+		case provider.Chat, provider.Responses, provider.Messages, provider.Gemini:
+		default:
+			return nil, fmt.Errorf("row %s is of no dialect: %q", r.ID, r.Dialect)
+		}
 		if r.Dialect == d {
 			own = append(own, r)
 		}
