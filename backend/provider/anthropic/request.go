@@ -41,7 +41,7 @@ type (
 	// binding says what happens to thinking that no longer fits what stands
 	// before it: a context is cut and summarised as a session grows.
 	binding struct {
-		OnMismatch string `json:"prefix_mismatch_behavior"`
+		OnMismatch string `json:"prefix_mismatch_behavior"` //nolint:misspell // the word of the wire
 	}
 	outputConfig struct {
 		Effort string `json:"effort"`
@@ -198,7 +198,8 @@ func (r *request) think(req core.Request, t traits) {
 	if t.think == thinkAdaptive && takes {
 		r.Thinking = &thinking{Type: typeAdaptive}
 		if !refused(req, "display") {
-			r.Thinking.Display = "summarized" // else newer models show nothing
+			// Else newer models show nothing.
+			r.Thinking.Display = "summarized" //nolint:misspell // the word of the wire
 		}
 	}
 	if t.effort && !refused(req, "effort", "output_config") {
