@@ -254,7 +254,7 @@ func TestFaults_Refused(t *testing.T) {
 		effort, words, want string
 	}{
 		{"", "`temperature` is deprecated for this model.", "temperature"},
-		{"high", `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, "thinking"},
+		{"high", `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, "thinking"}, //nolint:misspell // the words of the wire
 		{"high", "adaptive thinking is not supported on this model", "thinking"},
 		{"high", "This model does not support the effort parameter.", "effort"},
 		{"high", "output_config: Extra inputs are not permitted", "output_config"},
