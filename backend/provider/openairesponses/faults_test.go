@@ -104,7 +104,7 @@ func TestFaults_Learned(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ model, body, want string }{
 		{"pine", `{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include","code":null}}`, "include"},
-		{"pine", `{"error":{"message":"Your organization must be verified to generate reasoning summaries.","type":"invalid_request_error","param":"reasoning.summary","code":"unsupported_value"}}`, "reasoning.summary"},
+		{"pine", `{"error":{"message":"You must be verified to generate reasoning summaries.","type":"invalid_request_error","param":"reasoning.summary","code":"unsupported_value"}}`, "reasoning.summary"},
 		{"pine", `{"error":{"message":"Unsupported value: 'none' is not supported with the 'pine' model.","type":"invalid_request_error","param":"reasoning.effort","code":"unsupported_value"}}`, "reasoning.effort"},
 		{"pine", `{"error":{"message":"Unsupported parameter: 'temperature' is not supported with this model.","type":"invalid_request_error","param":"temperature","code":null}}`, "temperature"},
 		{"gpt-4o", `{"error":{"message":"Unknown parameter: 'include'.","type":"invalid_request_error","param":"include","code":"unknown_parameter"}}`, ""},

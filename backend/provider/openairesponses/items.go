@@ -463,6 +463,7 @@ func (s *items) answer(names dialect.Names, red *provider.Redactor) ([]core.Answ
 			}
 			calls = append(calls, dialect.Call(len(calls), it.callID, it.name, args, names, red))
 			k.Items = append(k.Items, slot{Call: true, More: cleanAll(it.more, red)})
+		case kindOther:
 		}
 	}
 	return calls, k

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"galley/backend/agent/core"
 	"galley/backend/provider/streamtest"
 )
 
@@ -321,20 +320,11 @@ func TestNeighbours_Clipped(t *testing.T) {
 // pieces did, the answer is what the end says, though the pieces were seen.
 func TestNeighbours_Corrected(t *testing.T) {
 	t.Parallel()
-	r := row(t, "", body(half, `{"type":"response.output_text.done","item_id":"m","output_index":0,"content_index":0,"text":"whole"}`, completed), `{}`)
-	cfg, stop, err := r.Serve(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	m, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	a, err := m.Stream(t.Context(), hello(), func(core.Delta) {})
-	if err != nil || a.Text != "whole" {
-		t.Errorf("%+v, %v", a, err)
+	for _, end := range []string{
+		`{"type":"response.output_text.done","item_id":"m","output_index":0,"content_index":0,"text":"whole"}`,
+		`{"type":"response.output_item.done","output_index":0,"item":{"id":"m","type":"message","content":[{"type":"output_text","text":"whole"}]}}`,
+	} {
+		play(t, row(t, "", body(half, end, completed), `{"text":"whole","finish":"end_turn"}`))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"galley/backend/agent/core"
 	"galley/backend/fault"
+	"galley/backend/provider"
 )
 
 // Run sends one request to the model of a row and returns what is not as the row
@@ -36,11 +37,31 @@ func (r Row) Ask(ctx context.Context, m core.Model) (answer core.Answer, wrong [
 	w := wrongs{}
 	r.check(&w, answer, err)
 	// The deltas say what the answer says, but for thinking whose opening tag
-	// never came.
-	if said := text.String(); said != answer.Text && !(strings.Contains(said, "</think") && strings.HasSuffix(said, answer.Text)) {
+	// never came, and for pieces that the end of a text corrected.
+	if said := text.String(); said != answer.Text && !(strings.Contains(said, "</think") && strings.HasSuffix(said, answer.Text)) && said != r.pieces() {
 		w.add("the deltas give %.200q, the answer %.200q", said, answer.Text)
 	}
 	return answer, w, err
+}
+
+// pieces joins what came of a text in pieces, in the dialect that says at its
+// end what it is as a whole: what was shown cannot be taken back.
+func (r Row) pieces() string {
+	var b strings.Builder
+	events := provider.NewEventReader(bytes.NewReader(r.Joined().Chunks[0].Data))
+	for {
+		ev, err := events.Next()
+		if err != nil {
+			return b.String()
+		}
+		var e struct {
+			Type  string `json:"type"`
+			Delta string `json:"delta"`
+		}
+		if json.Unmarshal(ev.Data, &e) == nil && e.Type == "response.output_text.delta" {
+			b.WriteString(e.Delta)
+		}
+	}
 }
 
 type wrongs []string
