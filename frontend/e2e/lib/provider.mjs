@@ -17,7 +17,7 @@ export async function startProvider(script = echo) {
     const body = raw ? JSON.parse(raw) : null;
     requests.push({ method: req.method, url: req.url, headers: req.headers, body });
     const act = req.url.endsWith("/models")
-      ? { status: 200, body: { object: "list", data: [{ id: "fern-2", object: "model" }] } }
+      ? { status: 200, body: { object: "list", data: provider.models } }
       : provider.script(body, requests.length);
     if (act.status) {
       res.writeHead(act.status, { "content-type": "application/json", ...act.headers });
@@ -62,6 +62,8 @@ export async function startProvider(script = echo) {
   const provider = {
     url: `http://127.0.0.1:${server.address().port}/v1`,
     port: server.address().port,
+    /** What is offered. */
+    models: [{ id: "fern-2", object: "model" }],
     /** What is done with the next chat request. */
     script,
     requests,
