@@ -63,6 +63,16 @@ describe("describeFault", () => {
     expect(say("provider_error", "127.0.0.1:8080 500").title).toBe("DeepSeek failed (500).");
     expect(say("not_an_api", "example.com 404, a web page").text).toMatch(/^example\.com answered/);
     expect(say("bad_request", "example.com 400: no such field").text).toBe("It says: no such field");
+    // A failure in the middle of an answer has no status of its own.
+    const broke = say("overloaded", "api.example overloaded_error: Too busy now");
+    expect(broke.title).toBe("DeepSeek is overloaded.");
+    expect(broke.text).toMatch(/ It says: Too busy now$/);
+    expect(say("provider_error", "127.0.0.1:8080 error: it broke").title).toBe("DeepSeek failed.");
+    expect(say("overloaded", "api.example overloaded_error").title).toBe(
+      "DeepSeek is overloaded (api.example overloaded_error).",
+    );
+    expect(say("exists", "my notes: a.md").title).toBe("my notes: a.md exists already.");
+    expect(say("tls", "api.example, issued by Some: CA").title).not.toMatch(/It says/);
     expect(say("overloaded", `a.example 529: ${"x".repeat(900)}`).text.length).toBeLessThan(320);
   });
 });

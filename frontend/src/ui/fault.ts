@@ -78,9 +78,13 @@ export function describeFault(fault: FaultFacts): FaultText {
   };
 }
 
-/** An answer that is a failure, as the host tells it: "api.deepseek.com 401 auth_error: words". */
+/**
+ * An answer that is a failure, as the host tells it: "api.deepseek.com 401 auth_error: words", or, where it came in
+ * the middle of an answer that had begun well, "api.deepseek.com overloaded_error: words".
+ */
 interface Answer {
   readonly host: string;
+  /** "" where there is none. */
   readonly status: string;
   /** What the other side said, shortened; "" for nothing. */
   readonly words: string;
@@ -90,7 +94,11 @@ interface Answer {
 const mostWords = 200;
 
 function answered(detail: string): Answer | null {
-  const found = /^(\S+) (\d{3})\b[^:]*(?:: (.*))?$/s.exec(detail);
+  const found =
+    /^(\S+) (\d{3})\b[^:]*(?:: (.*))?$/s.exec(detail) ??
+    /^((?:[\w-]+\.)+[\w-]+(?::\d+)?|localhost(?::\d+)?|\[[\da-f:]+\](?::\d+)?)()(?: [\w.-]+)+: (.*)$/s.exec(
+      detail,
+    );
   if (found === null) {
     return null;
   }
