@@ -349,7 +349,10 @@ func detailOf(status int, e *APIError) string {
 	}
 	s := strings.Join(parts, " ")
 	words := strings.Join(strings.Fields(e.Message), " ")
-	if s != "" && words != "" {
+	if s == "" && words != "" {
+		s = "error" // so that it can be told where the words begin
+	}
+	if words != "" {
 		s += ": "
 	}
 	s = strings.ToValidUTF8(s+words, "\uFFFD")
