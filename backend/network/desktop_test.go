@@ -129,7 +129,7 @@ func TestGNOME(t *testing.T) {
 
 // covers: K7
 func TestKDE(t *testing.T) {
-	const system = "[Other]\nProxyType=1\n[Proxy Settings]\nProxyType=1\nhttpsProxy[$e]=http://site.corp:1\nNoProxyFor=.intra.corp,10.0.0.0/8\n"
+	const system = "[Other]\nReversedException=true\n[Proxy Settings]\nProxyType=1\nhttpsProxy[$e]=http://site.corp:1\nNoProxyFor=.intra.corp,10.0.0.0/8\n"
 	vars := env(map[string]string{"MY_PROXY": "http://var.corp:2", "MY_NO": "example.com"})
 	for name, c := range map[string]struct {
 		texts      []string

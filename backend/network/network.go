@@ -118,7 +118,10 @@ type Resolver struct {
 	// does not fill it again.
 	generation int
 	cache      map[string]cached
-	flights    map[string]*flight
+	// flights are the lookups that others can wait for too, and running counts
+	// all that have not ended.
+	flights map[string]*flight
+	running int
 	// passwords are those that came with a URL of the environment or the
 	// system, by host with port.
 	passwords map[string]*string
@@ -190,6 +193,7 @@ func (r *Resolver) Forget() {
 func (r *Resolver) forget() {
 	r.generation++
 	clear(r.cache)
+	clear(r.flights) // they go on, and nobody joins them any more
 	clear(r.passwords)
 }
 
@@ -357,12 +361,13 @@ func (r *Resolver) system(ctx context.Context, target *url.URL) (Found, error) {
 	generation := r.generation
 	f, ok := r.flights[key]
 	if !ok {
-		if r.closed || len(r.flights) >= maxLookups {
+		if r.closed || r.running >= maxLookups {
 			r.mu.Unlock()
 			return Found{}, errLate
 		}
 		f = &flight{done: make(chan struct{})}
 		r.flights[key] = f
+		r.running++
 		r.wg.Go(func() { r.look(f, generation, target) })
 	}
 	r.mu.Unlock()
@@ -397,7 +402,10 @@ func (r *Resolver) look(f *flight, generation int, target *url.URL) {
 	}
 	r.store(target.Host, generation, c)
 	r.mu.Lock()
-	delete(r.flights, target.Host)
+	r.running--
+	if r.flights[target.Host] == f {
+		delete(r.flights, target.Host)
+	}
 	r.mu.Unlock()
 	close(f.done)
 }

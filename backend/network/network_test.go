@@ -251,6 +251,44 @@ func TestProxy_ASystemThatHangsIsNotWaitedForTwice(t *testing.T) {
 	})
 }
 
+// Who asks after the cache was emptied gets no answer to an earlier question.
+func TestProxy_ForgetsWhatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, asked := make(chan struct{}), 0
+		r := New(Config{Getenv: env(nil), Lookup: func(context.Context, *url.URL) (Found, error) {
+			if asked++; asked == 1 {
+				<-first
+				return found("http://old.corp:1", Desktop), nil
+			}
+			return found("http://new.corp:1", Desktop), nil
+		}})
+		defer r.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = r.Proxy(ctx, Setting{}, far)
+		}()
+		synctest.Wait()
+		r.Forget()
+		get := func() {
+			t.Helper()
+			if got, err := r.Proxy(t.Context(), Setting{}, far); err != nil || got.Host != "new.corp:1" {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+		get()
+		close(first)
+		cancel()
+		<-done
+		synctest.Wait()
+		get()
+		if asked != 2 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
+}
+
 // covers: K7
 func TestProxy_FewLookupsHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
