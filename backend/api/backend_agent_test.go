@@ -168,6 +168,13 @@ func TestBackend_AgentIsHeldByACommandLine(t *testing.T) {
 		t.Errorf("told %+v", got)
 	}
 	w.refused(fault.Busy, "Agent.SubmitRewrite", w.selected("c2", passage, "shorten"))
+	// What left is listed here as well, and read and cleared where it left.
+	if log := ask[SendPage](w.window, "Settings.Sends", 0, 50); log.Sends == nil || log.KeptDays == 0 {
+		t.Errorf("send log %+v", log)
+	}
+	w.refused(fault.Busy, "Settings.Send", 1, 0)
+	w.refused(fault.Busy, "Settings.ClearSends", 0)
+	w.refused(fault.Busy, "Settings.Model", settings.Mock().ID, "mock-1")
 	w.typed(w.number, w.doc, insertion(0, "x"))
 	w.doc.Version++
 	c.end()

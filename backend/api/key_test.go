@@ -196,6 +196,15 @@ func plantKey(t *testing.T, place credential.Place) {
 		t.Errorf("after all that: %+v", key)
 	}
 
+	// In the send log, whose bodies lie compressed in the database.
+	log := ask[SendPage](w.window, "Settings.Sends", 0, 200)
+	if log.Count != len(log.Sends) || log.Count < 12 {
+		t.Errorf("%d of %d entries of the send log", len(log.Sends), log.Count)
+	}
+	for _, n := range log.Sends {
+		ask[SendBody](w.window, "Settings.Send", n.ID, 0) // the page's wire is looked at below
+	}
+
 	noKeyInProcess(t, child.PID)
 	w.close()
 	w.note(func() {

@@ -395,6 +395,7 @@ func TestServer_RefusesWhatAClientMayNot(t *testing.T) {
 	for _, method := range []string{
 		wire.MethodCredentialGet, wire.MethodToolExecute, wire.MethodToolPrepare, wire.MethodToolProbe, wire.MethodToolCancel,
 		wire.MethodInitialize, wire.MethodShutdown, wire.MethodModelChat, wire.MethodProviderTest, wire.MethodProviderModels,
+		wire.MethodModelDescribe, wire.MethodModelForget, wire.MethodSendLogGet, wire.MethodSendLogClear,
 		"window.open", "nonsense",
 	} {
 		if _, code, _ := w.call(method, `{}`); code != -32601 {
@@ -430,6 +431,12 @@ func TestServer_RefusesWhatAClientMayNot(t *testing.T) {
 	}
 	if _, _, f := w.call(wire.MethodEventsSubscribe, `{"afterSeq":-1}`); f != "invalid_input" {
 		t.Errorf("a cursor below 0: %q", f)
+	}
+	if got, _, f := w.call(wire.MethodSendLogList, `{"beforeId":0,"limit":5}`); f != "" || !strings.HasPrefix(string(got), `{"sends":[],"count":0,`) {
+		t.Errorf("send log %s, %q", got, f)
+	}
+	if _, _, f := w.call(wire.MethodSendLogList, `{"beforeId":0,"limit":5,"bodies":true}`); f != "invalid_input" {
+		t.Errorf("send log with bodies: %q", f)
 	}
 	// Nothing of all that was accepted.
 	if got, _, _ := w.call(wire.MethodRunList, `{"limit":5}`); string(got) != "[]" {
