@@ -2,7 +2,9 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -330,6 +332,24 @@ func (p *person) leaves() {
 // must be unlocked.
 func (d *desktop) inKeyring() int {
 	d.t.Helper()
+	return d.itemsWith(planted)
+}
+
+// itemsWith counts the items of the real keyring that hold a secret.
+func (d *desktop) itemsWith(secret string) (n int) {
+	d.t.Helper()
+	want := base64.StdEncoding.EncodeToString([]byte(secret)) // as the library keeps it
+	for _, value := range d.items() {
+		if bytes.Contains(value, []byte(want)) {
+			n++
+		}
+	}
+	return n
+}
+
+// items are what the real keyring holds.
+func (d *desktop) items() (values [][]byte) {
+	d.t.Helper()
 	service := d.conn.Object(secrets, "/org/freedesktop/secrets")
 	var none dbus.Variant
 	var session dbus.ObjectPath
@@ -340,7 +360,6 @@ func (d *desktop) inKeyring() int {
 	if !ok {
 		d.t.Fatalf("items: %v", held)
 	}
-	n := 0
 	for _, item := range items {
 		var secret struct {
 			Session     dbus.ObjectPath
@@ -354,9 +373,7 @@ func (d *desktop) inKeyring() int {
 			continue
 		}
 		try(d.t, err)
-		if traces(secret.Value) { // the library keeps it in base64
-			n++
-		}
+		values = append(values, secret.Value)
 	}
-	return n
+	return values
 }

@@ -52,6 +52,10 @@ func (s *Settings) Get() (SettingsState, error) {
 // Update stores the person's choices.
 func (s *Settings) Update(next settings.Settings) (SettingsState, error) {
 	return s.changed("update settings", func(ctx context.Context) error {
+		// What is refused takes no key or password along.
+		if err := s.store.Check(next); err != nil {
+			return err
+		}
 		if err := s.leaveNetwork(ctx, next.Network); err != nil {
 			return err
 		}
@@ -67,6 +71,9 @@ func (s *Settings) Update(next settings.Settings) (SettingsState, error) {
 // another host loses its key first: a key was given for one place only.
 func (s *Settings) SaveProvider(p settings.Provider) (SettingsState, error) {
 	return s.changed("save provider", func(ctx context.Context) error {
+		if err := s.store.CheckProvider(p); err != nil {
+			return err
+		}
 		if old, ok := s.store.Provider(p.ID); ok && !provider.SameHost(old.BaseURL, p.BaseURL) {
 			if err := s.keys.Delete(ctx, p.ID); err != nil && fault.CodeOf(err) != fault.KeyringMissing {
 				return err

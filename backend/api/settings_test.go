@@ -146,3 +146,36 @@ func TestSettings_AnotherHostLosesTheKey(t *testing.T) {
 		}
 	}
 }
+
+// A change that is refused takes neither a key nor the proxy's password along.
+//
+// covers: K4 K5
+func TestSettings_ARefusedChangeLosesNothing(t *testing.T) {
+	w := newWindow(t)
+	p := settings.Provider{Name: "Mine", Kind: settings.KindOpenAIChat, BaseURL: "https://api.example.invalid/v1", Model: "m"}
+	p.ID = ask[SettingsState](w, "Settings.SaveProvider", p).Providers[1].ID
+	ask[SettingsState](w, "Settings.SetKey", SetKeyRequest{ProviderID: p.ID, Key: "sk-for-one-host", Place: "memory"})
+	set := settings.Default()
+	set.Network.Proxy, set.Network.ProxyURL = settings.ProxyManual, "http://proxy.example:3128"
+	ask[SettingsState](w, "Settings.Update", set)
+	ask[SettingsState](w, "Settings.SetProxyPassword", SetKeyRequest{Key: "for one proxy", Place: "memory"})
+
+	p.BaseURL, p.Temperature = "https://other.example.invalid", "hot"
+	w.refused(fault.InvalidInput, "Settings.SaveProvider", p)
+	p.Temperature, p.BaseURL = "", "https://other.example.invalid/?key=x"
+	w.refused(fault.InvalidInput, "Settings.SaveProvider", p)
+	for _, url := range []string{"http://other.example:3128/path", "http://me@other.example:3128"} {
+		set.Network.ProxyURL = url
+		w.refused(fault.InvalidInput, "Settings.Update", set)
+	}
+	set.Network.ProxyURL, set.Theme = "http://other.example:3128", "plaid"
+	w.refused(fault.InvalidInput, "Settings.Update", set)
+	set.Theme, set.Provider = "dark", "none"
+	w.refused(fault.InvalidInput, "Settings.Update", set)
+	if got := keyState(t, ask[SettingsState](w, "Settings.Get"), p.ID).Place; got != "memory" {
+		t.Errorf("the key is in %s", got)
+	}
+	if got := ask[NetworkState](w, "Settings.Network", "").Password.Place; got != "memory" {
+		t.Errorf("the password is in %s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -112,6 +113,43 @@ func (s *Store) KeptAside() string {
 	return s.keptAside
 }
 
+// Check reports what would keep Update from taking the settings, as Update does;
+// it changes nothing.
+func (s *Store) Check(next Settings) error {
+	const op = "update settings"
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.said.refuses(op, next.trimmed())
+}
+
+// refuses returns why settings cannot be taken; nil when they can.
+func (u *understood) refuses(op string, next Settings) error {
+	if field := next.check(); field != "" {
+		return invalid(op, field)
+	}
+	if !u.knows(next.Provider) {
+		return invalid(op, "provider")
+	}
+	for _, m := range next.Presets {
+		if !u.knows(m.Provider) {
+			return invalid(op, presetsKey)
+		}
+	}
+	return nil
+}
+
+// CheckProvider is Check for SaveProvider; an empty ID is one that will be made.
+func (s *Store) CheckProvider(p Provider) error {
+	p = p.trimmed()
+	if p.ID == "" {
+		p.ID = "new"
+	}
+	if field := p.check(); field != "" || p.ID == Mock().ID {
+		return invalid("save provider", cmp.Or(field, "id"))
+	}
+	return nil
+}
+
 // Update replaces the settings. Faults: invalid_input with the field in
 // Detail; disk_full, read_only, after which the old settings hold.
 func (s *Store) Update(next Settings) error {
@@ -123,13 +161,8 @@ func (s *Store) Update(next Settings) error {
 	// What the page did not change may have been changed in the file.
 	was := s.Get()
 	return s.change(func(o object, said understood) (object, error) {
-		if !said.knows(next.Provider) {
-			return nil, invalid(op, "provider")
-		}
-		for _, m := range next.Presets {
-			if !said.knows(m.Provider) {
-				return nil, invalid(op, presetsKey)
-			}
+		if err := said.refuses(op, next); err != nil {
+			return nil, err
 		}
 		var err error
 		for _, key := range settingKeys() {
