@@ -51,7 +51,7 @@ func block(kind string, der []byte) []byte {
 // covers: K7
 func TestCertificates(t *testing.T) {
 	one, key := authority(t, pkix.Name{CommonName: "ACME  Proxy\nCA"})
-	two, _ := authority(t, pkix.Name{Organization: []string{"例会社"}})
+	two, _ := authority(t, pkix.Name{Organization: []string{"例会社"}}) //nolint:misspell // the name of the field
 	three, _ := authority(t, pkix.Name{})
 	onePEM, twoPEM := block("CERTIFICATE", one), block("CERTIFICATE", two)
 	for name, c := range map[string]struct {
