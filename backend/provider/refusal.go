@@ -41,12 +41,12 @@ const maxRefusal = 4 << 10
 // the optional parameters of the request.
 func refusal(code fault.Code, e *APIError, sent []string) error {
 	message := e.Message[:min(len(e.Message), maxRefusal)]
-	switch code {
-	case fault.ContextTooLong:
+	if code == fault.ContextTooLong {
 		if n := contextSize(e, message); n > 0 {
 			return &NamedSize{Context: n}
 		}
-	case fault.BadRequest, fault.ProviderError, fault.UnsupportedByModel:
+	}
+	if code == fault.BadRequest || code == fault.ProviderError || code == fault.UnsupportedByModel {
 		size := &NamedSize{Output: outputSize(e, message)}
 		if size.Output == 0 && outputThing.MatchString(message) {
 			size.Context = contextSize(e, message)
@@ -62,7 +62,7 @@ func refusal(code fault.Code, e *APIError, sent []string) error {
 }
 
 var (
-	refusedCodes = regexp.MustCompile(`unsupported_?(parameter|param|value)|unknown_?(parameter|param|field|name|argument)|extra_forbidden|unrecognized|unsupportedparams`)
+	refusedCodes = regexp.MustCompile(`unsupported_?(parameter|param|value)|unknown_?(parameter|param|field|name|argument)|extra_forbidden|unrecogni[sz]ed|unsupportedparams`)
 	// Words that say that the parameter itself is not taken.
 	notTaken = regexp.MustCompile(`(not|n't|no longer|cannot|un-?)[ -]?(be )?(support|permit|allow|accept|available|recogni[sz]e|expect|used|enabled|a valid|valid|set|specified|applicable|compatible|implement)|` +
 		`unsupported|unknown|unrecogni[sz]ed|unexpected|extra(neous)? |forbidden|deprecated|removed|no such|cannot find field|` +

@@ -30,7 +30,7 @@ func TestRefusal(t *testing.T) {
 	}{
 		{"openai max_tokens", legacy, 400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`, "max_tokens", 0, 0},
 		{"openai temperature value", chat, 400, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.","type":"invalid_request_error","param":"temperature","code":"unsupported_value"}}`, "temperature", 0, 0},
-		{"openai effort argument", chat, 400, `{"error":{"message":"Unrecognized request argument supplied: reasoning_effort","type":"invalid_request_error","param":null,"code":null}}`, "reasoning_effort", 0, 0},
+		{"openai effort argument", chat, 400, `{"error":{"message":"Unrecognized request argument supplied: reasoning_effort","type":"invalid_request_error","param":null,"code":null}}`, "reasoning_effort", 0, 0}, //nolint:misspell // its words
 		{"openai effort value", chat, 400, `{"error":{"message":"Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported values are: 'low', 'medium', and 'high'.","type":"invalid_request_error","param":"reasoning_effort","code":"unsupported_value"}}`, "reasoning_effort", 0, 0},
 		{"openai effort with tools", chat, 400, `{"error":{"message":"Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions.","type":"invalid_request_error","param":"reasoning_effort","code":null}}`, "reasoning_effort", 0, 0},
 		{"responses temperature", responses, 400, `{"error":{"message":"Unsupported parameter: 'temperature' is not supported with this model.","type":"invalid_request_error","param":"temperature","code":null}}`, "temperature", 0, 0},
@@ -53,7 +53,7 @@ func TestRefusal(t *testing.T) {
 		{"cerebras", legacy, 400, `{"message":"body.stream_options: property 'body.stream_options' is unsupported","type":"invalid_request_error","param":"validation_error","code":"wrong_api_format"}`, "stream_options", 0, 0},
 		{"serde", legacy, 422, "{\"error\":{\"message\":\"Failed to deserialize the JSON body into the target type: unknown field `stream_options`, expected one of `model`, `messages`, `temperature`\"}}", "stream_options", 0, 0},
 		{"ollama thinking", legacy, 400, `{"error":{"message":"\"pine:4b\" does not support thinking","type":"invalid_request_error"}}`, "reasoning_effort", 0, 0},
-		{"zod", legacy, 400, `{"error":"Unrecognized key(s) in object: 'stream_options'"}`, "stream_options", 0, 0},
+		{"zod", legacy, 400, `{"error":"Unrecognized key(s) in object: 'stream_options'"}`, "stream_options", 0, 0}, //nolint:misspell // its words
 		{"json schema", legacy, 400, `{"error":{"message":"Additional properties are not allowed ('stream_options' was unexpected)"}}`, "stream_options", 0, 0},
 		{"litellm", legacy, 400, `{"error":{"message":"litellm.UnsupportedParamsError: fern does not support parameters: ['reasoning_effort'], for model=fern-2","type":"None","param":"None","code":"400"}}`, "reasoning_effort", 0, 0},
 		{"kimi", legacy, 400, `{"error":{"message":"invalid temperature: only 1 is allowed for this model","type":"invalid_request_error"}}`, "temperature", 0, 0},
@@ -61,7 +61,7 @@ func TestRefusal(t *testing.T) {
 		{"named, no words", legacy, 400, `{"error":{"message":"Invalid request","param":"stream_options","type":"invalid_request_error"}}`, "stream_options", 0, 0},
 
 		{"never one that was not sent", []string{"max_tokens"}, 400, `{"error":{"message":"Unsupported parameter: 'temperature' is not supported with this model.","param":"temperature","code":"unsupported_parameter"}}`, "", 0, 0},
-		{"nor in words", []string{"max_tokens"}, 400, `{"error":{"message":"Unrecognized request argument supplied: top_k"}}`, "", 0, 0},
+		{"nor in words", []string{"max_tokens"}, 400, `{"error":{"message":"Unrecognized request argument supplied: top_k"}}`, "", 0, 0}, //nolint:misspell // its words
 		{"no part of a name", []string{"temperature"}, 400, `{"error":{"message":"Unknown parameter: 'min_temperature'"}}`, "", 0, 0},
 		{"another parameter", chat, 400, `{"error":{"message":"Invalid schema, temperature is not supported in it","param":"tools[0].function.parameters"}}`, "", 0, 0},
 		{"out of range", chat, 400, `{"error":{"message":"Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.","type":"invalid_request_error","param":"temperature","code":"decimal_above_max_value"}}`, "", 0, 0},

@@ -145,8 +145,7 @@ func capabilities(facts []core.Fact, source core.Source) core.Capabilities {
 }
 
 func asKnown(value string) core.Known {
-	switch k := core.Known(value); k {
-	case core.KnownYes, core.KnownNo:
+	if k := core.Known(value); k == core.KnownYes || k == core.KnownNo {
 		return k
 	}
 	return core.KnownNot

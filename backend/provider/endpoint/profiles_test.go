@@ -49,7 +49,6 @@ type server struct {
 type sent struct {
 	header http.Header
 	body   map[string]any
-	turn   int // 1 before the call, 2 after
 }
 
 func (s *sent) has(name string) bool { _, ok := s.body[name]; return ok }
@@ -259,7 +258,7 @@ func servers() []server {
 // check refuses what such a server refuses; 0 for nothing.
 func (sv server) check(s *sent) (int, string) {
 	if sv.keyHeader != "" && !strings.HasSuffix(s.header.Get(sv.keyHeader), "sk-TESTKEY-stream-0123456789") {
-		return 401, `{"error":{"message":"Unauthorized"}}`
+		return 401, `{"error":{"message":"Invalid credentials"}}`
 	}
 	for name := range s.body {
 		if !slices.Contains(append([]string{"model", "messages", "tools", "stream"}, sv.fields...), name) {

@@ -66,11 +66,9 @@ func (m *Model) Models(ctx context.Context) ([]core.ModelInfo, error) {
 // isNotThere reports whether a failure says that the server has no such
 // resource, and nothing of the way to it.
 func isNotThere(err error) bool {
-	switch fault.CodeOf(err) {
-	case fault.NotAnAPI, fault.ProviderError, fault.BadRequest, fault.ModelNotFound, fault.ProtocolError:
-		return true
-	}
-	return false
+	return slices.Contains([]fault.Code{
+		fault.NotAnAPI, fault.ProviderError, fault.BadRequest, fault.ModelNotFound, fault.ProtocolError,
+	}, fault.CodeOf(err))
 }
 
 // entriesOf returns the entries of a list of models; false for what is none.

@@ -38,7 +38,9 @@ func (r Row) Ask(ctx context.Context, m core.Model) (answer core.Answer, wrong [
 	r.check(&w, answer, err)
 	// The deltas say what the answer says, but for thinking whose opening tag
 	// never came, and for pieces that the end of a text corrected.
-	if said := text.String(); said != answer.Text && !(strings.Contains(said, "</think") && strings.HasSuffix(said, answer.Text)) && said != r.pieces() {
+	said := text.String()
+	untagged := strings.Contains(said, "</think") && strings.HasSuffix(said, answer.Text)
+	if said != answer.Text && !untagged && said != r.pieces() {
 		w.add("the deltas give %.200q, the answer %.200q", said, answer.Text)
 	}
 	return answer, w, err

@@ -19,7 +19,7 @@ import (
 // play serves one request on conn as the row says. read counts what the client
 // has read, since a reset throws away what has not arrived.
 func (r Row) play(conn net.Conn, read *meter, silence Silence) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	in := bufio.NewReader(conn)
 	req, err := http.ReadRequest(in)
 	if err != nil {
