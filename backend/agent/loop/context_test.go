@@ -622,3 +622,18 @@ func TestShorten_WholeCharacters(t *testing.T) {
 		t.Error("shortened without need")
 	}
 }
+
+// Room is kept free for the longest answer that is asked for, at most half of
+// what the model takes.
+//
+// covers: R9
+func TestReserve_IsTheLongestAnswer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ size, longest, want int }{
+		{64_000, 0, maxReserve}, {16_000, 0, 4000}, {64_000, 500, 500}, {64_000, 20_000, 20_000}, {64_000, 100_000, 32_000},
+	} {
+		if got := reserveFor(tt.size, tt.longest); got != tt.want {
+			t.Errorf("of %d with an answer of %d: %d, want %d", tt.size, tt.longest, got, tt.want)
+		}
+	}
+}

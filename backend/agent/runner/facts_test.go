@@ -239,7 +239,7 @@ func TestRun_DoesNotWaitForADescription(t *testing.T) {
 			quick = &n
 		}
 	}
-	if waited == nil || quick == nil || waited.EndedAtMs == 0 || waited.Code == "" {
+	if waited == nil || quick == nil || waited.EndedAtMs == 0 || waited.Code != fault.Cancelled {
 		t.Errorf("described %+v, talked %+v", waited, quick)
 	}
 }
