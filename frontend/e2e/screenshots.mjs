@@ -1,4 +1,4 @@
-// Takes the pictures of docs/images in the real window: ten moments in two
+// Takes the pictures of docs/images in the real window: thirteen moments in two
 // themes and two languages. Nothing in them depends on the day or the machine
 // but the fonts. A name or a part of one as an argument takes only those.
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -36,12 +36,62 @@ async function takeAll(story, language, theme) {
       if (!want("settings")) return;
       await window.keys("ctrl+comma");
       await window.click(".set-nav li:nth-child(3) button");
-      await window.click(".prov li:nth-child(3) button");
+      await window.click(".prov li:nth-child(2) button");
       await window.click(".form [type=password]");
       await window.type("sk-not-a-real-key-of-anybody");
       await window.keys("Return");
       await window.until("what was said of the keyring", "document.querySelector('.form .note') !== null");
       await take(window, name("settings"));
+    });
+  }
+  if (want("settings-models")) {
+    const answer = () => ({
+      text: "OK",
+      usage: { prompt_tokens: 12, completion_tokens: 2, total_tokens: 14 },
+    });
+    await inWindow(look, { story, answer, uses: "openrouter" }, async (window) => {
+      await settingsAt(window, 3);
+      await window.click(".prov li:nth-child(3) .pick");
+      await window.click("[...document.querySelectorAll('.form .btn')].at(-2)", true);
+      await window.until("the test's result", "document.querySelector('.form .result') !== null");
+      await window.evaluate("(document.querySelector('.form [role=combobox]').focus(), 0)");
+      await window.keys("Down", "Down");
+      await window.until("the list", "document.querySelectorAll('.models [role=option]').length > 6");
+      await take(window, name("settings-models"));
+    });
+  }
+  if (want("settings-network")) {
+    await inWindow(look, { story, uses: "none", more: await networkOf() }, async (window) => {
+      await settingsAt(window, 5);
+      await window.until("the certificates", "document.querySelector('.subjects li') !== null");
+      await window.until("what is used", "/3128/.test(document.querySelector('.used')?.innerText)");
+      await take(window, name("settings-network"));
+    });
+  }
+  if (want("settings-sends")) {
+    let refused = false;
+    const answer = (body) =>
+      refused
+        ? { status: 429, headers: { "retry-after": "42" }, body: { error: { message: "Slow down." } } }
+        : { text: story.rewritten(selectionOf(body)) || "OK" };
+    await inWindow(look, { story, answer, uses: "openrouter" }, async (window) => {
+      await settingsAt(window, 3);
+      await window.click(".prov li:nth-child(3) .pick");
+      await window.click("[...document.querySelectorAll('.form .btn')].at(-2)", true);
+      await window.until("the test's result", "document.querySelector('.form .result') !== null");
+      await window.click("[role=tab]:first-child");
+      await select(window, story.passage);
+      await ask(window, story.wish, 3);
+      await window.until("the marks", "document.querySelector('.rewrite') === null");
+      refused = true;
+      await select(window, story.passage);
+      await ask(window, story.wish, 3);
+      await window.until("the failure", "document.querySelector('.rewrite .note') !== null", {
+        timeout: 60000,
+      });
+      await settingsAt(window, 6);
+      await window.until("the entries", "document.querySelectorAll('.send-log tbody tr').length > 3");
+      await take(window, name("settings-sends"));
     });
   }
   if (want("rewrite")) {
@@ -148,9 +198,10 @@ async function takeAll(story, language, theme) {
 }
 
 /** Opens the window on a story (none: as at the first start), and closes all again. */
-async function inWindow({ language, theme }, { story, answer, uses = "ollama" }, act) {
+async function inWindow({ language, theme }, { story, answer, uses = "ollama", more }, act) {
   const sandbox = makeSandbox();
   const provider = story && (await startProvider(answer));
+  if (provider) provider.models = offered;
   let display;
   let window;
   try {
@@ -158,10 +209,12 @@ async function inWindow({ language, theme }, { story, answer, uses = "ollama" },
     const settings = {
       language,
       theme,
-      ...(story && { provider: uses, providers: providers(provider, uses) }),
+      ...(story && { provider: uses === "none" ? "deepseek" : uses, providers: providers(provider, uses) }),
+      ...more?.settings,
     };
     rmSync(home, { recursive: true, force: true });
     mkdirSync(home);
+    for (const [path, text] of Object.entries(more?.files ?? {})) writeFileSync(join(home, path), text);
     writeFileSync(join(home, "settings.json"), JSON.stringify(settings));
     const args = story ? [folderOf(sandbox, story), join(folderOf(sandbox, story), story.file)] : [];
     for (const [path, text] of Object.entries(story?.files ?? {})) {
@@ -215,7 +268,57 @@ function quietDesktop(sandbox) {
   writeFileSync(join(dir, "settings.ini"), "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n");
 }
 
-/** Two providers; the one that is used is on loopback. */
+/** What the provider on loopback offers, as a router tells it. */
+const offered = [
+  ["harbour/moss-large", "Moss Large", 200_000, ["tools", "reasoning"]],
+  ["harbour/moss-small", "Moss Small", 131_072, ["tools"]],
+  ["harbour/fern-2", "Fern 2", 64_000, ["tools"]],
+  ["lantern/drift-70b", "Drift 70B", 32_768, ["tools"]],
+  ["lantern/drift-8b", "Drift 8B", 8192, []],
+  ["quay/ledger-pro", "Ledger Pro", 1_000_000, ["tools", "reasoning"]],
+  ["quay/ledger-mini", "Ledger Mini", 400_000, ["tools"]],
+].map(([id, name, context_length, supported_parameters]) => ({
+  id,
+  name,
+  object: "model",
+  context_length,
+  supported_parameters,
+}));
+
+/** A proxy that is set by hand, and a file of certificates. */
+async function networkOf() {
+  const path = join(tmpdir(), "galley-harbour.pem");
+  await run("openssl", [
+    ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "3650"],
+    ...["-subj", "/O=Harbour Office/CN=Harbour Root CA", "-keyout", "/dev/null", "-out", path],
+  ]);
+  const pem = readFileSync(path, "utf8");
+  rmSync(path);
+  return {
+    files: { "harbour.pem": pem },
+    settings: {
+      network: {
+        proxy: "manual",
+        proxyUrl: "http://proxy.harbour.example:3128",
+        proxyUser: "",
+        bypass: ["*.harbour.example", "10.0.0.0/8"],
+        caFile: join(home, "harbour.pem"),
+      },
+    },
+  };
+}
+
+/** Opens the settings at a section, counted from 1. */
+async function settingsAt(window, section) {
+  await window.keys("ctrl+comma");
+  await window.click(`.set-nav li:nth-child(${section}) button`);
+  await window.until(
+    "the section",
+    `document.querySelector('.set-nav li:nth-child(${section}) button')?.getAttribute('aria-current') === 'page'`,
+  );
+}
+
+/** Some providers; the one that is used is on loopback. */
 function providers(provider, uses) {
   const kind = "openai_chat";
   return [
@@ -235,7 +338,21 @@ function providers(provider, uses) {
       baseUrl: "https://api.deepseek.com",
       model: "deepseek-chat",
     },
-  ].map((p) => (p.id === uses ? { ...p, profile: "", baseUrl: provider.url } : p));
+    ...(uses === "openrouter"
+      ? [
+          {
+            id: "openrouter",
+            name: "OpenRouter",
+            kind,
+            profile: "openrouter",
+            baseUrl: provider.url,
+            model: "harbour/moss-large",
+            favourites: ["harbour/moss-large", "quay/ledger-pro"],
+            prices: [{ model: "harbour/moss-large", currency: "$", input: 1.25, output: 5, cached: 0.125 }],
+          },
+        ]
+      : []),
+  ].map((p) => (p.id === uses && p.id !== "openrouter" ? { ...p, profile: "", baseUrl: provider.url } : p));
 }
 
 /** The line that begins with some words. */
@@ -322,6 +439,10 @@ async function take(window, name) {
   // Times of day are those of whenever this runs.
   await window.evaluate(
     `(() => { for (const part of document.querySelectorAll(".status, .versions, .panel .foot .line, .compare, .talk-in .note")) { const w = document.createTreeWalker(part, NodeFilter.SHOW_TEXT); for (let n = w.nextNode(); n; n = w.nextNode()) if (!n.parentElement.closest(".cell")) n.data = n.data.replace(/\\b\\d\\d:\\d\\d\\b/g, "14:06"); } return 0; })()`,
+  );
+  // Ports and days are those of whenever this runs.
+  await window.evaluate(
+    `(() => { const set = document.querySelector(".set-in"); if (set === null) return 0; const w = document.createTreeWalker(set, NodeFilter.SHOW_TEXT); for (let n = w.nextNode(); n; n = w.nextNode()) { n.data = n.data.replace(/127\\.0\\.0\\.1:\\d+/g, "127.0.0.1:8090"); if (n.parentElement.closest(".send-log")) n.data = n.data.replace(/\\d+ [A-Z][a-z]+ \\d\\d:\\d\\d/, "12 Nov 14:06").replace(/\\d+月\\d+日 \\d\\d:\\d\\d/, "11月12日 14:06"); if (n.parentElement.closest(".result")) n.data = n.data.replace(/\\d+\\.\\d+( s|(?= 秒))/g, "0.42$1"); } for (const f of set.querySelectorAll("input")) f.value = f.value.replace(/127\\.0\\.0\\.1:\\d+/, "127.0.0.1:8090"); return 0; })()`,
   );
   // The pointer shows nothing where there is nothing.
   await run("xdotool", ["mousemove", "1499", "999"], { env: window.env });

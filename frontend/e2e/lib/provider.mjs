@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 
 /**
  * Starts the server. script(body) is called for each chat request and returns
- * what to do: {text, pieces, calls, finish, hold, cut, status, headers, body}. A
+ * what to do: {text, pieces, calls, finish, usage, hold, cut, status, headers, body}. A
  * body that is a string goes out as it is; calls are those of tools, as {name,
  * input}. Requests are kept.
  */
@@ -41,6 +41,11 @@ export async function startProvider(script = echo) {
         });
       }
       send({}, act.finish ?? (calls.length > 0 ? "tool_calls" : "stop"));
+      if (act.usage) {
+        res.write(
+          `data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", choices: [], usage: act.usage })}\n\n`,
+        );
+      }
       res.end("data: [DONE]\n\n");
     };
     speak(act.pieces ?? cut(act.text ?? ""));

@@ -126,11 +126,11 @@ test("发送记录里有发出的全部内容", async () => {
   await window.click(".send-log tbody tr:first-child button");
   await window.until(
     "what left",
-    "document.querySelector('.send pre')?.textContent.includes('moss-large') && document.querySelector('.send pre').textContent.includes('其实真的非常快')",
+    "document.querySelector('.send-view pre')?.textContent.includes('moss-large') && document.querySelector('.send-view pre').textContent.includes('其实真的非常快')",
   );
   const raw = provider.requests.filter((r) => r.url.endsWith("/chat/completions")).at(-1).body;
   assert.deepEqual(
-    await window.evaluate("JSON.parse(document.querySelector('.send pre').textContent)"),
+    await window.evaluate("JSON.parse(document.querySelector('.send-view pre').textContent)"),
     raw,
   );
   await picture("models-send");

@@ -1,6 +1,6 @@
 /** Conversations in the window: their panel, their place in the status bar, and what leads out of them. */
 
-import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import {
   type ComposerOff,
   ConversationPanel,
@@ -98,19 +98,15 @@ export function createTalk(config: TalkConfig): Talk {
 
   const providerOf = (ref: ModelRef) =>
     settings.state.value.providers.find((p) => p.id === ref.providerId) ?? null;
-  const ofModel = computed(() => settings.details.value.get(detailKey(chosenModel(settings.state.value))));
-
-  // What is known of the model that would answer, before anything is sent to it.
-  effect(() => {
+  /** What is known of the model that would answer. Nobody is asked for it: that would be sent unasked. */
+  const canUseTools = computed(() => {
     const ref = chosenModel(settings.state.value);
-    if (layout.panelOpen.value && agent.off.value === null && runner.value.status === "ready") {
-      untracked(() => {
-        if (ref.model !== "" && ofModel.peek() === undefined) {
-          void settings.describe(ref);
-        }
-      });
-    }
+    const known =
+      settings.details.value.get(detailKey(ref))?.capabilities ??
+      settings.models.value.get(ref.providerId)?.models.find((m) => m.id === ref.model);
+    return known?.tools !== "no";
   });
+
   // A refusal has taught something of the model.
   agent.onMessage((message) => {
     if (message.type === "run.failed" && message.payload.fault?.code === "unsupported_by_model") {
@@ -137,7 +133,7 @@ export function createTalk(config: TalkConfig): Talk {
     }
     if (reason === null) {
       // A conversation needs tools; a rewrite does not.
-      return ofModel.value?.capabilities.tools === "no"
+      return !canUseTools.value
         ? { words: t("panel.off.noTools"), action: { label: t("action.chooseOtherModel"), run: toSettings } }
         : null;
     }

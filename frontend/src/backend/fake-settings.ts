@@ -161,6 +161,18 @@ export function createFakeSettings(config: Config): FakeSettings {
       if (provider.contextTokens !== 0 && provider.contextTokens < 1000) {
         throw new BackendError("invalid_input", "contextTokens");
       }
+      if (!/^([01](\.\d{1,2})?|2(\.0{1,2})?)?$/.test(provider.temperature)) {
+        throw new BackendError("invalid_input", "temperature");
+      }
+      if (!["", "none", "low", "medium", "high"].includes(provider.effort)) {
+        throw new BackendError("invalid_input", "effort");
+      }
+      if (provider.favourites.length > 50 || new Set(provider.favourites).size < provider.favourites.length) {
+        throw new BackendError("invalid_input", "favourites");
+      }
+      if (provider.prices.some((p) => p.currency === "" || p.input < 0 || p.output < 0 || p.cached < 0)) {
+        throw new BackendError("invalid_input", "prices");
+      }
       const known = providers.some((p) => p.id === provider.id);
       providers = known
         ? providers.map((p) => (p.id === provider.id ? provider : p))
@@ -174,6 +186,7 @@ export function createFakeSettings(config: Config): FakeSettings {
       if (settings.provider === id) {
         settings = { ...settings, provider: "" };
       }
+      settings = { ...settings, presets: settings.presets.filter((p) => p.provider !== id) };
       return changed();
     },
     SetKey: async ({ providerId, key, place }) => {

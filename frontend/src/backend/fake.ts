@@ -66,6 +66,10 @@ export interface FakeBackend extends Backend {
   readonly answerDialogs: (dialogs: FakeDialogs) => void;
   readonly changeOutside: FakeDocuments["changeOutside"];
   readonly setKeyring: (keyring: FakeKeyring) => void;
+  /** What models are known to do; a test can teach it. */
+  readonly models: FakeSettings["models"];
+  /** The send log; a test can write into it. */
+  readonly sends: FakeSettings["sends"];
   /** The labels of the native menu, as last set. */
   readonly menu: FakeSettings["menu"];
   readonly setRunner: (runner: Partial<RunnerState>) => void;
@@ -225,6 +229,8 @@ export function createFakeBackend(options: FakeOptions = {}): FakeBackend {
     hasQuit: files.hasQuit,
     textOf: files.textOf,
     keyOf: settings.keyOf,
+    models: settings.models,
+    sends: settings.sends,
     answerDialogs: (next) => {
       dialogs = next;
       files.answerDialogs(next);

@@ -67,7 +67,7 @@ export function ProviderList({ settings, dialogs, current, onSelect }: ProviderL
   return (
     <div>
       <ul class="prov" aria-label={t("provider.list")} ref={list}>
-        {providers.map((provider) => {
+        {inOrder(providers).map((provider) => {
           const index = own.indexOf(provider);
           const line =
             dragged.value === "" || index < 0
@@ -110,7 +110,7 @@ export function ProviderList({ settings, dialogs, current, onSelect }: ProviderL
             >
               <button
                 type="button"
-                class={`pick${index >= 0 ? " own" : ""}`}
+                class="pick"
                 data-id={provider.id}
                 aria-current={provider.id === current ? "true" : undefined}
                 aria-keyshortcuts={index >= 0 && own.length > 1 ? "Alt+ArrowUp Alt+ArrowDown" : undefined}
@@ -164,6 +164,11 @@ export function ProviderList({ settings, dialogs, current, onSelect }: ProviderL
       </div>
     </div>
   );
+}
+
+/** The providers as they are listed: the mock, which nobody added, stands at the end. */
+export function inOrder(providers: readonly ProviderState[]): readonly ProviderState[] {
+  return [...providers.filter((p) => p.kind !== "mock"), ...providers.filter((p) => p.kind === "mock")];
 }
 
 /** Asks, then deletes a provider. */

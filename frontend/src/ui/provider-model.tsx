@@ -36,13 +36,17 @@ export function ModelRows({ id, provider, settings, save }: ModelRowsProps) {
   const size = provider.contextTokens || (known?.contextTokens ?? 0);
   const starred = favourites.includes(model);
 
-  // What is known is looked up where it is kept; a model is asked about when a person asks for the list.
-  const hasDetail = detail !== undefined;
+  // The provider may be asked for it, so this comes after a person has asked it for something.
+  const wanted =
+    ready &&
+    model !== "" &&
+    detail === undefined &&
+    (list?.status === "good" || tested(settings, provider.id));
   useEffect(() => {
-    if (model !== "" && ready && !hasDetail) {
+    if (wanted) {
       void settings.describe({ providerId: provider.id, model });
     }
-  }, [provider.id, model, ready, hasDetail, settings]);
+  }, [wanted, provider.id, model, settings]);
 
   const toggle = (name: string): void => {
     if (favourites.includes(name)) {
@@ -84,7 +88,14 @@ export function ModelRows({ id, provider, settings, save }: ModelRowsProps) {
             <Icon name="star" small />
           </button>
         </div>
-        <div class="hint">{modelHint(provider, known?.tools ?? "", list !== undefined)}</div>
+        <div class="hint">
+          {modelHint(provider, known?.tools ?? "", list !== undefined)}
+          {ready && model !== "" && detail === undefined && !wanted && (
+            <button type="button" class="linked" onClick={() => void settings.describe(ref)}>
+              {t("provider.model.lookUp")}
+            </button>
+          )}
+        </div>
       </div>
       {list?.status === "bad" && list.error !== null && (
         <FaultNotice
@@ -112,6 +123,11 @@ export function ModelRows({ id, provider, settings, save }: ModelRowsProps) {
       )}
     </>
   );
+}
+
+/** Whether a test of a provider went well, so that it has been asked anyway. */
+function tested(settings: SettingsStore, id: string): boolean {
+  return settings.tests.value.get(id)?.status === "good";
 }
 
 function modelHint(provider: ProviderState, tools: string, listed: boolean): string {

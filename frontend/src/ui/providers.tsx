@@ -3,7 +3,7 @@ import type { Dialogs } from "./dialog";
 import { MoveKeysNotice } from "./move-keys";
 import { PresetModels } from "./preset-models";
 import { MockForm, ProviderForm } from "./provider-form";
-import { ProviderList } from "./provider-list";
+import { inOrder, ProviderList } from "./provider-list";
 import type { SettingsSection } from "./settings";
 import { chosenModel, type SettingsStore } from "./settings-store";
 
@@ -20,7 +20,7 @@ export interface ProvidersProps {
 /** The providers: a list, the form of one, and the models that presets use. */
 export function Providers({ settings, dialogs, selected, onSelect, onSection }: ProvidersProps) {
   const { providers, settings: chosen } = settings.state.value;
-  const current = providers.find((p) => p.id === selected) ?? providers[0];
+  const current = providers.find((p) => p.id === selected) ?? inOrder(providers)[0];
   const inUse = chosenModel(settings.state.value).providerId;
   const form = current !== undefined && {
     provider: current,

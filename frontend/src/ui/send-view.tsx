@@ -83,7 +83,7 @@ export function SendView({
   ).value;
   const text = raw.value ? (body.value?.text ?? "") : (laidOut ?? body.value?.text ?? "");
   return (
-    <div class="send">
+    <div class="send-view">
       <button type="button" class="btn quiet back" ref={head} onClick={onBack}>
         <Icon name="chevron-left" small />
         {t("sends.back")}
@@ -118,7 +118,7 @@ export function SendView({
           {send.status > 0 && <span class="meta num"> HTTP {send.status}</span>}
         </dd>
       </dl>
-      <div class="line bar">
+      <div class="line tools">
         <b class="grow">{t("sends.body")}</b>
         {send.hasBody && (
           // biome-ignore lint/a11y/useSemanticElements: two buttons of a toolbar, not fields of a form

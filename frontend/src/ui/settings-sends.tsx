@@ -124,7 +124,7 @@ export function SendLog({ settings, dialogs }: SendLogProps) {
           </div>
         </div>
       </div>
-      <div class="line bar">
+      <div class="line tools">
         <span class="meta num grow" role="status">
           {shown !== null &&
             shown.count > 0 &&
