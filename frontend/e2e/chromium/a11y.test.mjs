@@ -218,6 +218,21 @@ test("the settings, their sections, and a key that waits", async () => {
   await app.locator("[role=menu]").waitFor();
   await assertAccessible("settings: a wrong address and a menu");
   await app.press("Escape");
+  await app.page.getByLabel("Model", { exact: true }).focus();
+  await app.press("ArrowDown");
+  await app.locator(".models").waitFor();
+  await app.click(/^Parameters/);
+  await app.click(/^Prices/);
+  await assertAccessible("settings: a list of models, parameters and prices");
+  await app.press("Escape");
+  await app.click("Network");
+  await app.page.getByLabel("Proxy", { exact: true }).selectOption("Set here");
+  await app.untilShown("The same proxy for every provider");
+  await assertAccessible("settings: a proxy that is set here");
+  await app.page.getByLabel("Proxy", { exact: true }).selectOption("As the system has it");
+  await app.click("Send log");
+  await app.untilShown("Keep a log");
+  await assertAccessible("settings: the send log");
   await app.press("Control+w");
 });
 

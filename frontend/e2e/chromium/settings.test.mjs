@@ -120,8 +120,76 @@ test("Test lists the models of the same address, and one is chosen", async () =>
   assert.equal(provider.requests.at(-1).url, "/v1/models");
   assert.equal(provider.requests.at(-1).headers.authorization, `Bearer ${key}`);
   await app.click("Choose a model");
-  await app.page.getByRole("menuitemradio", { name: "fern-2" }).click();
+  await app.page.getByRole("option", { name: "fern-2" }).click();
   await app.until("the model is kept", () => kept().providers[0].model === "fern-2");
+  await app.click("Test");
+  await app.untilShown("It answered “");
+  await app.untilShown("whole answer after");
+  assert.equal(
+    provider.requests.filter((r) => r.url.endsWith("/chat/completions")).at(-1).body.model,
+    "fern-2",
+  );
+});
+
+// covers: K3 R11
+test("parameters, prices, favourites and the order are kept", async () => {
+  await app.click(/^Parameters/);
+  await fill("Temperature", "0.4");
+  await app.until("the temperature", () => kept().providers[0].temperature === "0.4");
+  await field("Effort").selectOption("Low");
+  await app.until("the effort", () => kept().providers[0].effort === "low");
+  await field("Effort").selectOption("As the provider has it");
+  await app.click(/^Prices/);
+  await fill("Input", "2");
+  await fill("Output", "8");
+  await app.until("the price", () => kept().providers[0].prices?.[0]?.output === 8);
+  assert.deepEqual(kept().providers[0].prices, [
+    { model: "fern-2", currency: "$", input: 2, output: 8, cached: 2 },
+  ]);
+  await app.page.getByRole("button", { name: "Favourite", exact: true }).click();
+  await app.until("the favourite", () => kept().providers[0].favourites?.[0] === "fern-2");
+
+  await app.click("More for Loopback");
+  await app.page.getByRole("menuitem", { name: "Duplicate" }).click();
+  await app.until("the copy", () => kept().providers.length === 2);
+  assert.equal(kept().providers[1].name, "Loopback copy");
+  await app.button(/^Loopback copy/).focus();
+  await app.press("Alt+ArrowUp");
+  await app.until("the other order", () => kept().providers[0].name === "Loopback copy");
+  await app.click("More for Loopback copy");
+  await app.page.getByRole("menuitem", { name: "Delete provider" }).click();
+  await app.locator(".dialog").getByRole("button", { name: "Delete provider" }).click();
+  await app.until("one again", () => kept().providers.length === 1);
+});
+
+// covers: K7
+test("the network is set, and what would be used is said", async () => {
+  await app.click("Network");
+  await field("Proxy").selectOption("Set here");
+  await fill("Address", "proxy:3128");
+  await app.untilShown("An address such as http://proxy.example.com:3128");
+  await fill("Address", "http://127.0.0.1:3128");
+  await app.until("it is kept", () => kept().network?.proxyUrl === "http://127.0.0.1:3128");
+  await app.untilShown("Directly, without a proxy");
+  await field("Proxy").selectOption("As the system has it");
+  await app.until("it is kept", () => kept().network?.proxy === "system");
+});
+
+// covers: K9
+test("the send log shows what left to the letter, and is cleared", async () => {
+  await app.click("Send log");
+  await app.until("the entries", async () => (await app.count(".send-log tbody tr")) >= 2);
+  await app.page.locator(".send-log tbody tr", { hasText: "Test" }).first().locator("button").click();
+  const sent = provider.requests.filter((r) => r.url.endsWith("/chat/completions")).at(-1).body;
+  await app.until("what left", async () => (await app.count(".send-view pre")) === 1);
+  assert.deepEqual(JSON.parse(await app.locator(".send-view pre").innerText()), sent);
+  await app.click("Raw");
+  assert.equal(await app.locator(".send-view pre").innerText(), JSON.stringify(sent));
+  await app.click("Back to the log");
+  await app.click("Clear");
+  await app.locator(".dialog").getByRole("button", { name: "Clear the log" }).click();
+  await app.untilShown("Nothing has left yet");
+  await app.click("AI providers");
 });
 
 // covers: K4

@@ -56,7 +56,7 @@ test("a key typed into settings is stored, used, and never given back", async ()
   await window.clickText("AI providers");
   await window.clickText("Add provider");
   await window.until("the menu or form", "document.querySelector('[role=menuitem]') !== null");
-  await window.clickText("OpenAI-compatible");
+  await window.clickText("OpenAI-compatible or other address");
   await fill("Name", "Loopback");
   await fill("Address", provider.url);
   await window.until(

@@ -1045,7 +1045,7 @@ export const en = {
   "cost.tokens.about": "About {input} tokens in, {output} out",
   "cost.with": "{tokens}, {amount}",
   "cost.with.about": "{tokens}, about {amount}",
-  "cost.under": "Under {amount}",
+  "provider.cost.under": "under {amount}",
   "cost.unknown": "Tokens used: not known",
 
   // ---- dialogs ----

@@ -985,7 +985,7 @@ export const zh = {
   "cost.tokens.about": "约输入 {input}、输出 {output} token",
   "cost.with": "{tokens}，{amount}",
   "cost.with.about": "{tokens}，约 {amount}",
-  "cost.under": "不到 {amount}",
+  "provider.cost.under": "不到 {amount}",
   "cost.unknown": "所用 token：未知",
 
   // ---- dialogs ----

@@ -32,7 +32,7 @@ describe("the cost of a run", () => {
 
   it("is rounded no further than it can be trusted", () => {
     expect(formatAmount(0, "$")).toBe("$0.00");
-    expect(formatAmount(0.00001, "$")).toBe("Under $0.0001");
+    expect(formatAmount(0.00001, "$")).toBe("under $0.0001");
     expect(formatAmount(0.004237, "$")).toBe("$0.0042");
     expect(formatAmount(0.128, "¥")).toBe("¥0.13");
     expect(formatAmount(12.345, "EUR")).toBe("EUR 12.35");

@@ -39,7 +39,7 @@ const least = 0.0001;
 export function formatAmount(amount: number, currency: string): string {
   const sign = /^[\p{L}]{2,}$/u.test(currency) ? `${currency} ` : currency;
   if (amount > 0 && amount < least) {
-    return t("cost.under", {
+    return t("provider.cost.under", {
       amount: `${sign}${new Intl.NumberFormat(localeTag.value, exact).format(least)}`,
     });
   }

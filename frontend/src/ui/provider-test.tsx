@@ -94,7 +94,8 @@ function Result({ provider, result }: { readonly provider: ProviderState; readon
         {[
           firstTokenMs > 0 ? t("provider.test.first", { s: secondsOf(firstTokenMs) }) : "",
           totalMs > 0 ? t("provider.test.whole", { s: secondsOf(totalMs) }) : "",
-          usageWords(result.usage, priceOf(provider, provider.model)),
+          // Without a model only the list was asked for.
+          totalMs > 0 ? usageWords(result.usage, priceOf(provider, provider.model)) : "",
         ]
           .filter((part) => part !== "")
           .join(" · ")}
