@@ -123,13 +123,14 @@ func TestExtraCA(t *testing.T) {
 		cert  tls.Certificate
 		extra []byte
 		want  fault.Code
+		dials int32
 	}{
-		{"none", own.issue(t, "api.provider.test", good), nil, fault.TLS},
-		{"its own", own.issue(t, "api.provider.test", good), own.pem, ""},
-		{"among others", own.issue(t, "api.provider.test", good), append(append([]byte("words\n"), other.pem...), own.pem...), ""},
-		{"another", own.issue(t, "api.provider.test", good), other.pem, fault.TLS},
-		{"expired", own.issue(t, "api.provider.test", time.Now().Add(-time.Minute)), own.pem, fault.TLS},
-		{"another name", own.issue(t, "www.provider.test", good), own.pem, fault.TLS},
+		{"none", own.issue(t, "api.provider.test", good), nil, fault.TLS, 1},
+		{"its own", own.issue(t, "api.provider.test", good), own.pem, "", 2},
+		{"among others", own.issue(t, "api.provider.test", good), append(append([]byte("words\n"), other.pem...), own.pem...), "", 2},
+		{"another", own.issue(t, "api.provider.test", good), other.pem, fault.TLS, 2},
+		{"expired", own.issue(t, "api.provider.test", time.Now().Add(-time.Minute)), own.pem, fault.TLS, 1},
+		{"another name", own.issue(t, "www.provider.test", good), own.pem, fault.TLS, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,6 +147,9 @@ func TestExtraCA(t *testing.T) {
 			err = c.Stream(t.Context(), "chat", "https://api.provider.test/v1/x", []byte("{}"), &plainDecoder{})
 			if fault.CodeOf(err) != tt.want {
 				t.Fatalf("got %v, want %q", err, tt.want)
+			}
+			if dials.Load() != tt.dials {
+				t.Errorf("%d connections, want %d", dials.Load(), tt.dials)
 			}
 			if tt.want != "" {
 				if bodies.Load() != 0 {
@@ -212,6 +216,57 @@ func TestExtraCA_NotAnyMore(t *testing.T) {
 	c.system.TLSClientConfig.RootCAs.AddCert(other.cert)
 	if err := ask(); err != nil || c.byExtra.Load() {
 		t.Errorf("%v, by the extra ones: %v", err, c.byExtra.Load())
+	}
+}
+
+// TestExtraCA_OnlyForCertificates: nothing else that fails is tried again.
+//
+// covers: K7
+func TestExtraCA_OnlyForCertificates(t *testing.T) {
+	t.Parallel()
+	var dials atomic.Int32
+	c, err := NewClient(ClientConfig{
+		BaseURL: "https://api.provider.test/v1", KeyOptional: true, ExtraCA: newAuthority(t).pem,
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			dials.Add(1)
+			return nil, io.ErrUnexpectedEOF
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Stream(t.Context(), "chat", "https://api.provider.test/v1/x", []byte("{}"), &plainDecoder{})
+	if fault.CodeOf(err) != fault.StreamCut || dials.Load() != 1 {
+		t.Errorf("%v after %d connections", err, dials.Load())
+	}
+}
+
+// TestExtraCA_ProxyAlone: the proxy may need the extra certificates, and the
+// provider those of the system.
+//
+// covers: K7
+func TestExtraCA_ProxyAlone(t *testing.T) {
+	t.Parallel()
+	own, other := newAuthority(t), newAuthority(t)
+	good := time.Now().Add(time.Hour)
+	addr, bodies := secureServer(t, other.issue(t, "api.provider.test", good))
+	cert := own.issue(t, "proxy.test", good)
+	at, _ := httpProxy(t, addr, "", &cert)
+	var dials atomic.Int32
+	c, err := NewClient(ClientConfig{
+		BaseURL: "https://api.provider.test/v1", ProxyURL: "https://proxy.test", ExtraCA: own.pem, KeyOptional: true,
+		DialContext: dialTo(at, &dials),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseIdle()
+	// A stand-in for a system that knows the provider.
+	c.system.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
+	c.system.TLSClientConfig.RootCAs.AddCert(other.cert)
+	err = c.Stream(t.Context(), "chat", "https://api.provider.test/v1/x", []byte("{}"), &plainDecoder{})
+	if err != nil || bodies.Load() != 1 {
+		t.Errorf("%v, %d bodies", err, bodies.Load())
 	}
 }
 

@@ -66,6 +66,8 @@ func TestRefusal(t *testing.T) {
 		{"another parameter", chat, 400, `{"error":{"message":"Invalid schema, temperature is not supported in it","param":"tools[0].function.parameters"}}`, "", 0, 0},
 		{"out of range", chat, 400, `{"error":{"message":"Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.","type":"invalid_request_error","param":"temperature","code":"decimal_above_max_value"}}`, "", 0, 0},
 		{"anthropic range", messages, 400, `{"type":"error","error":{"type":"invalid_request_error","message":"temperature: range: 0..1"}}`, "", 0, 0},
+		{"a value that is not allowed", chat, 400, `{"error":{"message":"temperature is not allowed to be greater than 2"}}`, "", 0, 0},
+		{"a value that is not supported", chat, 400, `{"error":{"message":"The value 3 is not supported: must be at most 2","param":"temperature"}}`, "", 0, 0},
 		{"wrong key", chat, 401, `{"error":{"message":"temperature is not supported","code":"invalid_api_key"}}`, "", 0, 0},
 		{"far away in words", legacy, 400, `{"error":{"message":"` + strings.Repeat("x ", 4000) + ` temperature is not supported"}}`, "", 0, 0},
 

@@ -102,12 +102,17 @@ func Fresh(facts []core.Fact, now time.Time) []core.Fact {
 }
 
 // Known returns what is known of a model without a request: what the person set,
-// what was learned, what the endpoint told, what the program knows.
+// what was learned, what the endpoint told, what the program knows. Of a server
+// on the person's own machine what it told last goes before what was learned
+// earlier.
 func (l *Learning) Known(ctx context.Context, model string) core.Capabilities {
 	return l.known(model, l.Facts(ctx, model))
 }
 
 func (l *Learning) known(model string, facts []core.Fact) core.Capabilities {
+	if isLocal(l.cfg.Profile) {
+		facts = current(facts)
+	}
 	set := l.cfg.Set
 	if set.ContextTokens > 0 {
 		set.ContextSource = core.SourceSet
@@ -116,6 +121,22 @@ func (l *Learning) known(model string, facts []core.Fact) core.Capabilities {
 		Over(capabilities(facts, core.SourceLearned)).
 		Over(capabilities(facts, core.SourceAsked)).
 		Over(WellKnown(l.cfg.Kind, l.cfg.Profile, model))
+}
+
+// current leaves out what was learned before the endpoint told otherwise: a
+// server of the person's own is started again with more room, and knows it.
+// facts are newest first.
+func current(facts []core.Fact) []core.Fact {
+	told := make(map[string]bool)
+	out := make([]core.Fact, 0, len(facts))
+	for _, f := range facts {
+		if f.Source == core.SourceLearned && told[f.Name] {
+			continue
+		}
+		told[f.Name] = told[f.Name] || f.Source == core.SourceAsked
+		out = append(out, f)
+	}
+	return out
 }
 
 // capabilities reads the facts of one source.

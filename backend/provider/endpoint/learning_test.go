@@ -289,6 +289,37 @@ func TestLearning_Known(t *testing.T) {
 	}
 }
 
+// TestLearning_Local: a server that was started again with more room is believed.
+//
+// covers: K10
+func TestLearning_Local(t *testing.T) {
+	t.Parallel()
+	fact := func(source core.Source, tokens string, at int64) core.Fact {
+		return core.Fact{Name: core.FactContextTokens, Value: tokens, Source: source, AtMs: at}
+	}
+	now := time.Now()
+	early, late := now.Add(-time.Hour).UnixMilli(), now.UnixMilli()
+	tests := []struct {
+		profile string
+		facts   []core.Fact
+		want    int
+	}{
+		{"llamacpp", []core.Fact{fact(core.SourceLearned, "4096", early), fact(core.SourceAsked, "16384", late)}, 16384},
+		{"llamacpp", []core.Fact{fact(core.SourceLearned, "4096", late), fact(core.SourceAsked, "16384", early)}, 4096},
+		{"compatible", []core.Fact{fact(core.SourceLearned, "4096", early), fact(core.SourceAsked, "16384", late)}, 4096},
+	}
+	for _, tt := range tests {
+		memory := &notebook{}
+		for _, f := range tt.facts {
+			memory.Learn(t.Context(), "m", f)
+		}
+		l := Learn(&picky{}, LearningConfig{Kind: KindOpenAIChat, Profile: tt.profile, Memory: memory})
+		if c := l.Known(t.Context(), "m"); c.ContextTokens != tt.want {
+			t.Errorf("%s %v: %d tokens, want %d", tt.profile, tt.facts, c.ContextTokens, tt.want)
+		}
+	}
+}
+
 // TestLearning_Models: each model of a list with all that is known of it.
 //
 // covers: K10
