@@ -245,12 +245,15 @@ export function createFakeSettings(config: Config): FakeSettings {
         proxy: direct ? "" : new URL(proxyUrl).host,
         source: direct ? "none" : "manual",
         certificates: caFile === "" || lost ? [] : ["CN=Harbour Root CA, O=Harbour Office"],
-        problem: lost ? "invalid_input" : "",
+        problem: lost ? "not_found" : "",
         problemDetail: lost ? caFile : "",
         password: keyState(proxyRef),
       };
     },
     SetProxyPassword: async ({ key, place }) => {
+      if (settings.network.proxyUrl === "") {
+        throw new BackendError("invalid_input", "network.proxyUrl");
+      }
       store(proxyRef, key, place);
       return changed();
     },
@@ -264,7 +267,7 @@ export function createFakeSettings(config: Config): FakeSettings {
         throw new BackendError("cancelled");
       }
       if (!/\.(pem|crt|cer)$/.test(caFile)) {
-        throw new BackendError("invalid_input", "caFile");
+        throw new BackendError("invalid_input", "no_certificate");
       }
       settings = { ...settings, network: { ...settings.network, caFile } };
       return changed();

@@ -931,6 +931,7 @@ export const en = {
   "provider.test.needsAddress": "Needs an address first.",
   "provider.test.good": "{n, plural, =0 {Connected.} one {Connected, 1 model.} other {Connected, # models.}}",
   "provider.test.answer": "It answered “{answer}”",
+  "provider.test.nothing": "It answered with nothing.",
   "provider.test.first": "first word after {s} s",
   "provider.test.whole": "whole answer after {s} s",
   "provider.test.unlisted": "The models could not be listed: {why} A name can be typed.",
@@ -1047,6 +1048,14 @@ export const en = {
   "cost.with.about": "{tokens}, about {amount}",
   "provider.cost.under": "under {amount}",
   "cost.unknown": "Tokens used: not known",
+  "network.certificates.bad": "A certificate in this file cannot be read.",
+  "network.certificates.key":
+    "This file holds a private key. Only certificates are needed, and the key was not read.",
+  "network.problem.script":
+    "A script chooses the proxy, and nothing here can run it. Providers are reached directly; a proxy can be set by hand.",
+  "network.problem.variable": "The variable {name} holds no address that can be that of a proxy.",
+  "network.problem.late":
+    "The system did not say in time which proxy to use. Providers are reached directly.",
 
   // ---- dialogs ----
   "dialogs.cancel": "Cancel",
@@ -1262,12 +1271,15 @@ export const en = {
   "faults.tls.title":
     "{detail, select, none {The certificate is not trusted.} other {The certificate of {detail} is not trusted.}}",
   "faults.tls.text": "A company network may need its own.",
+  "faults.tls.issued": "It was issued by {said}. A company network may need its own.",
   "faults.proxy.title":
     "{detail, select, none {The proxy did not answer.} other {The proxy {detail} did not answer.}}",
   "faults.proxy.text": "Check the proxy in the network settings.",
   "faults.proxy_auth.title":
     "{detail, select, none {The proxy asks for a name and a password.} other {The proxy {detail} asks for a name and a password.}}",
   "faults.proxy_auth.text": "Nothing was sent to the provider. Set both in the network settings.",
+  "faults.proxy_auth.asked":
+    "It wants a login by {said}, which Galley does not know. A program such as px or cntlm on this machine can log in for it.",
   "faults.runner_gone.title": "The AI process stopped.",
   "faults.runner_gone.text": "Your text was not touched. Everything but AI works.",
   "faults.store_failed.title": "The record of AI runs cannot be written.",

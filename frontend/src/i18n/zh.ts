@@ -876,6 +876,7 @@ export const zh = {
   "provider.test.needsAddress": "需要先有地址。",
   "provider.test.good": "{n, plural, =0 {已连接。} other {已连接，# 个模型。}}",
   "provider.test.answer": "回答：“{answer}”",
+  "provider.test.nothing": "没有回答任何内容。",
   "provider.test.first": "{s} 秒后出现首字",
   "provider.test.whole": "{s} 秒答完",
   "provider.test.unlisted": "无法列出模型：{why}可以直接输入名称。",
@@ -987,6 +988,11 @@ export const zh = {
   "cost.with.about": "{tokens}，约 {amount}",
   "provider.cost.under": "不到 {amount}",
   "cost.unknown": "所用 token：未知",
+  "network.certificates.bad": "这个文件里有一份证书无法读取。",
+  "network.certificates.key": "这个文件里有私钥。这里只需要证书，私钥没有被读取。",
+  "network.problem.script": "代理由脚本选择，而这里无法运行脚本。目前直接连接，也可以手动设定代理。",
+  "network.problem.variable": "环境变量 {name} 的内容不能用作代理地址。",
+  "network.problem.late": "系统没有及时说明使用哪个代理。目前直接连接。",
 
   // ---- dialogs ----
   "dialogs.cancel": "取消",
@@ -1200,11 +1206,14 @@ export const zh = {
   "faults.connection_refused.text": "本机的服务可能没有启动。请启动它，或检查地址。",
   "faults.tls.title": "{detail, select, none {无法信任对方的证书。} other {无法信任 {detail} 的证书。}}",
   "faults.tls.text": "公司网络可能需要自己的证书。",
+  "faults.tls.issued": "它由 {said} 签发。公司网络可能需要自己的证书。",
   "faults.proxy.title": "{detail, select, none {代理没有响应。} other {代理 {detail} 没有响应。}}",
   "faults.proxy.text": "请在网络设置中检查代理。",
   "faults.proxy_auth.title":
     "{detail, select, none {代理要求用户名和密码。} other {代理 {detail} 要求用户名和密码。}}",
   "faults.proxy_auth.text": "没有向服务发送任何内容。请在网络设置中填写。",
+  "faults.proxy_auth.asked":
+    "它要求用 {said} 登录，Galley 不支持。可以在本机用 px 或 cntlm 之类的程序代为登录。",
   "faults.runner_gone.title": "AI 进程意外停止。",
   "faults.runner_gone.text": "文稿未受影响，除 AI 外一切正常。",
   "faults.store_failed.title": "AI 任务的记录无法写入。",

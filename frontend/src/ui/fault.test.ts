@@ -73,6 +73,15 @@ describe("describeFault", () => {
     );
     expect(say("exists", "my notes: a.md").title).toBe("my notes: a.md exists already.");
     expect(say("tls", "api.example, issued by Some: CA").title).not.toMatch(/It says/);
+    expect(say("tls", "api.example, issued by Some: CA")).toMatchObject({
+      title: "The certificate of api.example is not trusted.",
+      text: "It was issued by Some: CA. A company network may need its own.",
+    });
+    expect(say("proxy_auth", "proxy:3128, asks for NTLM")).toMatchObject({
+      title: "The proxy proxy:3128 asks for a name and a password.",
+      text: expect.stringContaining("NTLM, which Galley does not know"),
+    });
+    expect(say("proxy_auth", "proxy:3128, asks for Basic").text).toMatch(/^Nothing was sent/);
     expect(say("overloaded", `a.example 529: ${"x".repeat(900)}`).text.length).toBeLessThan(320);
   });
 });

@@ -62,14 +62,15 @@ interface Row {
 export function describeFault(fault: FaultFacts): FaultText {
   const row = rows[fault.code];
   const answer = answered(fault.detail);
+  const more = beside(fault);
   const params = {
     provider: fault.provider ?? t("faults.provider"),
     model: fault.model ?? "",
-    detail: answer === null ? fault.detail : factOf(fault.code, answer),
+    detail: more?.host ?? (answer === null ? fault.detail : factOf(fault.code, answer)),
     seconds: Math.ceil(fault.retryAfterMs / 1000),
   };
   const said = answer === null || answer.words === "" || fault.code === "bad_request" ? "" : answer.words;
-  const text = t(row.text, params);
+  const text = more === null || more.text === null ? t(row.text, params) : t(more.text, { said: more.said });
   return {
     title: t(row.title, params),
     text: said === "" ? text : t("faults.said", { text, words: said }),
@@ -88,6 +89,21 @@ interface Answer {
   readonly status: string;
   /** What the other side said, shortened; "" for nothing. */
   readonly words: string;
+}
+
+/**
+ * What the host knows of a network failure besides whom it is about: "api.example, issued by Some CA", "proxy:3128, asks
+ * for NTLM". Basic needs no words: it is what the sentence asks for.
+ */
+function beside(fault: FaultFacts): { host: string; said: string; text: MessageKey | null } | null {
+  const [, host = "", what = "", said = ""] = /^(\S+), (issued by|asks for) (.+)$/s.exec(fault.detail) ?? [];
+  if (fault.code === "tls" && what === "issued by") {
+    return { host, said, text: "faults.tls.issued" };
+  }
+  if (fault.code === "proxy_auth" && what === "asks for") {
+    return { host, said, text: said === "Basic" ? null : "faults.proxy_auth.asked" };
+  }
+  return null;
 }
 
 /** How much of the other side's words is shown, in UTF-16 units. */

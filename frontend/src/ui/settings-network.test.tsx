@@ -5,7 +5,7 @@ import type { Provider } from "../backend";
 import { noParameters } from "../backend/blank";
 import { setLanguage } from "../i18n";
 import { stageSettings } from "./settings.testing";
-import { isProxyAddress, networkWords } from "./settings-network";
+import { isProxyAddress, networkWords, problemWords } from "./settings-network";
 import { button, click, one, press, settle, type } from "./stage.testing";
 
 afterEach(() => setLanguage("en"));
@@ -128,6 +128,29 @@ describe("the network", () => {
     await click(button(one(root, ".note"), "Look again"));
     await settle();
     expect(backend.calls.filter((c) => c === "Settings.Network").length).toBe(before + 1);
+  });
+
+  it("says of each problem what it is of", () => {
+    const say = (problem: string, problemDetail: string): string | null =>
+      problemWords({ problem, problemDetail });
+    const said = [
+      say("proxy", ""),
+      say("proxy", "pac"),
+      say("proxy", "https_proxy"),
+      say("timeout", ""),
+      say("invalid_input", "private_key"),
+      say("invalid_input", "bad_certificate"),
+      say("invalid_input", "no_certificate"),
+    ];
+    expect(new Set(said).size).toBe(said.length);
+    expect(said).not.toContain(null);
+    expect(said[2]).toContain("https_proxy");
+    // The failure's own words do for these.
+    expect([say("proxy", "p:1"), say("not_found", "/a.pem"), say("timeout", "/a.pem")]).toEqual([
+      null,
+      null,
+      null,
+    ]);
   });
 
   it("knows an address of a proxy, and says everything in Chinese", () => {

@@ -215,7 +215,7 @@ export function NetworkSettings({ settings, dialogs }: NetworkSettingsProps) {
           kind="bad"
           title={
             refused.value.code === "invalid_input"
-              ? t("network.certificates.wrong")
+              ? certificateWords(refused.value.detail)
               : describeFault({ ...factsOf(refused.value) }).title
           }
           text={t("network.certificates.kept")}
@@ -273,7 +273,7 @@ function Problem({ state, again }: { readonly state: NetworkState; readonly agai
     <Notice
       kind="warn"
       title={t("network.problem")}
-      text={state.problem === "invalid_input" ? state.problemDetail || text : `${title} ${text}`}
+      text={problemWords(state) ?? `${title} ${text}`}
       actions={
         <button type="button" class="btn sm" onClick={again}>
           {t("action.lookAgain")}
@@ -281,6 +281,43 @@ function Problem({ state, again }: { readonly state: NetworkState; readonly agai
       }
     />
   );
+}
+
+/** What is wrong with the certificates or the proxy, where a failure's own words would say too little. */
+export function problemWords({
+  problem,
+  problemDetail,
+}: Pick<NetworkState, "problem" | "problemDetail">): string | null {
+  switch (problem) {
+    case "invalid_input":
+      return certificateWords(problemDetail);
+    case "timeout":
+      return problemDetail === "" ? t("network.problem.late") : null;
+    case "proxy":
+      if (problemDetail === "") {
+        return t("network.address.none");
+      }
+      if (problemDetail === "pac") {
+        return t("network.problem.script");
+      }
+      return /^\w+_proxy$/i.test(problemDetail)
+        ? t("network.problem.variable", { name: problemDetail })
+        : null;
+    default:
+      return null;
+  }
+}
+
+/** What is wrong with a file of certificates. */
+function certificateWords(detail: string): string {
+  switch (detail) {
+    case "private_key":
+      return t("network.certificates.key");
+    case "bad_certificate":
+      return t("network.certificates.bad");
+    default:
+      return t("network.certificates.wrong");
+  }
 }
 
 /** How a provider is reached: the proxy with where it comes from, or none, and the certificates. */
