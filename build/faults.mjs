@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const [bundle, table] = process.argv.slice(2);
-const { describeFault } = await import(pathToFileURL(bundle).href);
+const { describeFault, faultActionLabel } = await import(pathToFileURL(bundle).href);
 const cells = readFileSync(table, "utf8").trim().split("\n").map((line) => JSON.parse(line));
 
 let passed = 0;
@@ -34,15 +34,16 @@ for (const cell of cells) {
 console.log(`\nfaults: ${passed} passed, ${failed} failed; ${row} faults in ${new Set(cells.map((c) => c.dialect)).size} dialects`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** What the page says, with the port of the test server left out. */
+/** What the page says and offers, with the port of the test server left out. */
 function seen(cell) {
-  const { title, text } = describeFault({
+  const { title, text, actions } = describeFault({
     code: cell.code,
     detail: cell.detail.replace(/^127\.0\.0\.1:\d+/, "localhost"),
     retryAfterMs: cell.retryAfterMs,
     provider: cell.vendor,
     model: "fern-2",
   });
-  const kept = cell.answer === "" ? "" : ` [kept: ${cell.answer}]`;
-  return `“${title} ${text}”${kept}`;
+  const kept = cell.answer === "" ? "" : ` (kept: ${cell.answer})`;
+  const steps = actions.filter((action) => action !== "dismiss").map((action) => `[${faultActionLabel(action)}]`);
+  return `“${title} ${text}” ${steps.join(" ")}${kept}`;
 }
