@@ -85,7 +85,7 @@ generate:
 	$(GO) test ./backend/api -run Surface -update
 
 ## test: everything that decides correctness; installs what it needs
-test: deps deps-test check test-unit test-crash test-front e2e test-window
+test: deps deps-test check test-unit test-crash test-oracle test-front e2e test-window
 	@build/summary
 
 # Go, with the race detector.

@@ -16,6 +16,15 @@ func sdks() []sdk {
 	return []sdk{{
 		dialect: provider.Chat, kind: endpoint.KindOpenAIChat,
 		read: readChat, stream: streamChat, parted: partedChat,
+	}, {
+		dialect: provider.Responses, kind: endpoint.KindOpenAIResponses,
+		read: readResponses, stream: streamResponses, parted: partedResponses,
+	}, {
+		dialect: provider.Messages, kind: endpoint.KindAnthropic,
+		read: readMessages, plain: blocks, unread: unreadMessages, stream: streamMessages, parted: partedMessages,
+	}, {
+		dialect: provider.Gemini, kind: endpoint.KindGemini,
+		read: readGemini, plain: noEmptyArgs, unread: unreadGemini, stream: streamGemini, parted: partedGemini,
 	}}
 }
 

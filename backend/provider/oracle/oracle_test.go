@@ -44,6 +44,11 @@ type sdk struct {
 	kind    string
 	// read reads a request body as the SDK's own type and writes it again.
 	read func(body []byte) ([]byte, error)
+	// plain writes what may be said in two ways in one of them; nil for nothing.
+	plain func(body any) any
+	// unread names the requests that the SDK does not write again as they were,
+	// "model/name", and why.
+	unread map[string]string
 	// stream sends a small request to base and puts the answer together.
 	stream func(ctx context.Context, base string, via *http.Client) (decoded, error)
 	// parted names the rows where the SDK and the decisions part, and why.
@@ -130,7 +135,12 @@ func TestRequests(t *testing.T) {
 				t.Run(fmt.Sprint(s.dialect, "/", model, "/", name), func(t *testing.T) {
 					req.Model = model
 					body := emitted(t, s.kind, req)
+					why, unread := s.unread[model+"/"+name]
 					again, err := s.read(body)
+					if err != nil && unread {
+						t.Logf("unread: %s: %v", why, err)
+						return
+					}
 					if err != nil {
 						t.Fatalf("the SDK refuses it: %v\n%s", err, body)
 					}
@@ -139,7 +149,16 @@ func TestRequests(t *testing.T) {
 						delete(m, "stream") // the SDK adds it by the method that is called
 					}
 					ours = withoutNulls(ours) // null and none say the same
-					if d := cmp.Diff(ours, value(t, again)); d != "" {
+					if s.plain != nil {
+						ours = s.plain(ours)
+					}
+					d := cmp.Diff(ours, value(t, again))
+					switch {
+					case unread && d == "":
+						t.Errorf("named as unread (%s), and yet the same", why)
+					case unread:
+						t.Logf("unread: %s", why)
+					case d != "":
 						t.Errorf("(-ours +theirs):\n%s", d)
 					}
 				})
