@@ -79,16 +79,14 @@ async function takeAll(story, language, theme) {
       await window.click(".prov li:nth-child(3) .pick");
       await window.click("[...document.querySelectorAll('.form .btn')].at(-2)", true);
       await window.until("the test's result", "document.querySelector('.form .result') !== null");
-      await window.click("[role=tab]:first-child");
+      await window.click(".tabs [role=tab]:nth-last-child(2)");
       await select(window, story.passage);
       await ask(window, story.wish, 3);
-      await window.until("the marks", "document.querySelector('.rewrite') === null");
+      await window.until("the marks", "document.querySelector('.cm-content .g-hk') !== null");
       refused = true;
-      await select(window, story.passage);
-      await ask(window, story.wish, 3);
-      await window.until("the failure", "document.querySelector('.rewrite .note') !== null", {
-        timeout: 60000,
-      });
+      await settingsAt(window, 3);
+      await window.click("[...document.querySelectorAll('.form .btn')].at(-2)", true);
+      await window.until("the failure", "document.querySelector('.form .note') !== null");
       await settingsAt(window, 6);
       await window.until("the entries", "document.querySelectorAll('.send-log tbody tr').length > 3");
       await take(window, name("settings-sends"));

@@ -11,7 +11,7 @@ export interface FakeModels {
 }
 
 /** A model as a list tells it, with what is not known left out. */
-export function modelInfo(id: string, change: Partial<ModelInfo> = {}): ModelInfo {
+function modelInfo(id: string, change: Partial<ModelInfo> = {}): ModelInfo {
   return {
     id,
     name: "",
@@ -28,7 +28,7 @@ export function modelInfo(id: string, change: Partial<ModelInfo> = {}): ModelInf
 const asked = (id: string, name: string, contextTokens: number, change: Partial<ModelInfo> = {}) =>
   modelInfo(id, { name, contextTokens, contextSource: "asked", ...change });
 
-/** Makes what the fake knows of models. `many` is how many more a router offers. */
+/** Makes what the fake knows of models. */
 export function createFakeModels(now: () => number): FakeModels {
   const facts = new Map<string, ModelDetail["facts"]>();
   const keyOf = (providerId: string, model: string): string => `${providerId}\n${model}`;

@@ -12,7 +12,7 @@ export { mountSprite } from "./icon";
 export { gtkKey, keyLabel, keysOn, type Platform, platformOf } from "./keys";
 export { createLayout, focusPart, type Layout, widths } from "./layout";
 export type { MenuItem } from "./menu";
-export { modelChoices, modelLabel, modelRows, refOfRow } from "./model-choices";
+export { modelChoices, modelRows, refOfRow } from "./model-choices";
 export { Notice } from "./notice";
 export { Panel, type PanelView } from "./panel";
 export { baseName, folderOf, isWithin, joinPath, relativePath } from "./paths";

@@ -188,7 +188,7 @@ export async function deleteProvider(
 }
 
 /** A name for a copy that no provider has. */
-export function copyName(name: string, taken: readonly Pick<ProviderState, "name">[]): string {
+function copyName(name: string, taken: readonly Pick<ProviderState, "name">[]): string {
   const free = (candidate: string): boolean => !taken.some((p) => p.name === candidate);
   let copy = t("provider.copyName", { name });
   for (let n = 2; !free(copy); n++) {

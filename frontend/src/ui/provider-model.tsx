@@ -13,7 +13,7 @@ import { detailKey, type SettingsStore } from "./settings-store";
 const contextSize = { min: 1000, max: 10_000_000 } as const;
 
 /** How many favourites a provider may have; the host has the same. */
-export const mostFavourites = 50;
+const mostFavourites = 50;
 
 /** Props of ModelRows. */
 export interface ModelRowsProps {
@@ -203,7 +203,7 @@ function Learned({
 }
 
 /** A fact of a model in words: "This model does not take temperature." */
-export function factWords({ name, value }: Fact): string {
+function factWords({ name, value }: Fact): string {
   const n = formatNumber(Number(value));
   if (name.startsWith("param:")) {
     return t("provider.fact.param", { name: name.slice("param:".length) });

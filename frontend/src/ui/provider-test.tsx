@@ -37,8 +37,10 @@ export function ConnectionRow({ provider, settings, onSection, onDelete }: Conne
           <button
             type="button"
             class="btn"
-            disabled={!ready || busy}
-            onClick={() => void settings.test(provider.id)}
+            disabled={!ready}
+            // It keeps the focus while it works.
+            aria-disabled={busy || undefined}
+            onClick={() => !busy && void settings.test(provider.id)}
           >
             {busy && <Icon name="loader-circle" small spin />}
             {t(busy ? "provider.testing" : "provider.test")}
@@ -89,7 +91,11 @@ function Result({ provider, result }: { readonly provider: ProviderState; readon
   const { answer, firstTokenMs, totalMs, modelsCode } = result;
   return (
     <div class="result">
-      {answer !== "" && <span class="said">{t("provider.test.answer", { answer })}</span>}
+      {totalMs > 0 && (
+        <span class="said">
+          {answer === "" ? t("provider.test.nothing") : t("provider.test.answer", { answer })}
+        </span>
+      )}
       <span class="meta num">
         {[
           firstTokenMs > 0 ? t("provider.test.first", { s: secondsOf(firstTokenMs) }) : "",

@@ -92,7 +92,7 @@ export interface SettingsStore {
 }
 
 /** How many entries of the send log are asked for at once. */
-export const sendsAtOnce = 100;
+const sendsAtOnce = 100;
 
 /** How many models that were used before are remembered. */
 const mostRecent = 5;
