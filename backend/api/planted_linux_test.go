@@ -455,7 +455,7 @@ func (p *planting) commandThroughWindow(home settings.Home) {
 	folder := filepath.Dir(p.path)
 	p.l.answers("held", "")
 	p.command(home, "command through the window", true, "run", "--provider", p.ids[0], folder, "Say hello")
-	for _, way := range []string{"401", "400 base64", "stream cut"} {
+	for _, way := range []string{"401", "400 base64"} {
 		p.l.answers(way, "")
 		p.command(home, "command through the window", false, "run", "--json", "--provider", p.ids[1], folder, "Say hello")
 	}
@@ -471,14 +471,12 @@ func (p *planting) commandAlone(home settings.Home) {
 	if !bytes.Contains(p.heard["command"], []byte("An answer.")) {
 		p.t.Errorf("the command said %s", p.clean(p.heard["command"]))
 	}
-	for i, way := range []string{"401", "400 escaped", "400 base64", "200 error", "stream error", "redirect away"} {
+	for i, way := range []string{"401", "400 base64", "stream error"} {
 		p.l.answers(way, "")
 		p.command(home, "command", false, "run", "--provider", p.ids[i%len(p.ids)], folder, "Say hello")
 	}
-	for _, way := range []string{"407 quotes", "502 quotes", "no http"} {
-		p.l.answers("", way)
-		p.command(home, "command", false, "run", "--json", "--provider", p.ids[0], folder, "Say hello")
-	}
+	p.l.answers("", "407 quotes")
+	p.command(home, "command", false, "run", "--json", "--provider", p.ids[0], folder, "Say hello")
 	p.l.answers("", "")
 	p.reports(home, "command")
 }
@@ -580,7 +578,7 @@ func (p *planting) judge(home settings.Home) {
 		t.Errorf("no draft was looked at: %v", err)
 	}
 	log := p.logged()
-	for _, need := range []string{"bound call panicked", "runner ready"} {
+	for _, need := range []string{"bound call panicked", "runner ready", "SIGQUIT"} {
 		if !strings.Contains(log, need) {
 			t.Errorf("the log does not say %q", need)
 		}
