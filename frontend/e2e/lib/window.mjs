@@ -76,16 +76,21 @@ export async function openWindow(
     /** Where the page's corner lies on the screen, found by moving the pointer there. */
     async offset() {
       await window.evaluate(
-        "(window.__at = null, addEventListener('mousemove', (e) => { window.__at = { x: e.screenX - e.clientX, y: e.screenY - e.clientY, cx: e.clientX, cy: e.clientY }; }, { once: true, capture: true }), 0)",
+        "(window.__at ??= (addEventListener('mousemove', (e) => { window.__at = { cx: e.clientX, cy: e.clientY }; }, true), { cx: 0, cy: 0 }), 0)",
       );
       let nudge = 0;
-      await until("the pointer in the page", async () => {
+      let before = null;
+      // An event of an earlier move may still be on its way: two moves must say the same.
+      return until("the pointer in the page", async () => {
         nudge = (nudge + 1) % 7;
-        await run("xdotool", ["mousemove", String(700 + nudge), String(600 + nudge)], { env: childEnv });
-        return window.evaluate("window.__at !== null");
+        const [x, y] = [700 + nudge, 600 + nudge];
+        await run("xdotool", ["mousemove", String(x), String(y)], { env: childEnv });
+        const at = await window.evaluate("window.__at");
+        const now = { x: x - at.cx, y: y - at.cy };
+        const same = before !== null && before.x === now.x && before.y === now.y;
+        before = now;
+        return same && now;
       });
-      const at = await window.evaluate("window.__at");
-      return { x: 700 + nudge - at.cx, y: 600 + nudge - at.cy };
     },
     /** Pids of the program and everything below it, with their command lines. */
     async processes() {

@@ -118,7 +118,7 @@ export function SendView({
           {send.status > 0 && <span class="meta num"> HTTP {send.status}</span>}
         </dd>
       </dl>
-      <div class="line tools">
+      <div class="set-line">
         <b class="grow">{t("sends.body")}</b>
         {send.hasBody && (
           // biome-ignore lint/a11y/useSemanticElements: two buttons of a toolbar, not fields of a form

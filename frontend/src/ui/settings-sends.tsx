@@ -124,7 +124,7 @@ export function SendLog({ settings, dialogs }: SendLogProps) {
           </div>
         </div>
       </div>
-      <div class="line tools">
+      <div class="set-line">
         <span class="meta num grow" role="status">
           {shown !== null &&
             shown.count > 0 &&
