@@ -75,7 +75,7 @@ func (s *Settings) SaveProvider(p settings.Provider) (SettingsState, error) {
 			return err
 		}
 		if old, ok := s.store.Provider(p.ID); ok && !provider.SameHost(old.BaseURL, p.BaseURL) {
-			if err := s.keys.Delete(ctx, p.ID); err != nil && fault.CodeOf(err) != fault.KeyringMissing {
+			if err := s.dropKey(ctx, p.ID); err != nil {
 				return err
 			}
 		}
@@ -88,11 +88,22 @@ func (s *Settings) SaveProvider(p settings.Provider) (SettingsState, error) {
 // none is left behind that nothing shows.
 func (s *Settings) DeleteProvider(id string) (SettingsState, error) {
 	return s.changed("delete provider", func(ctx context.Context) error {
-		if err := s.keys.Delete(ctx, id); err != nil && fault.CodeOf(err) != fault.KeyringMissing {
+		if err := s.dropKey(ctx, id); err != nil {
 			return err
 		}
 		return s.store.DeleteProvider(id)
 	})
+}
+
+// dropKey deletes a key whose place is given up. Where the keyring is not there
+// it is no longer the key of ref: another provider may have that id one day, and
+// the keyring may come back.
+func (s *Settings) dropKey(ctx context.Context, ref string) error {
+	err := s.keys.Delete(ctx, ref)
+	if fault.CodeOf(err) == fault.KeyringMissing {
+		return s.keys.Disown(ctx, ref)
+	}
+	return err
 }
 
 // SetKey stores a key. Without a keyring it is keyring_missing and nothing is

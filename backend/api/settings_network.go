@@ -136,8 +136,5 @@ func (s *Settings) leaveNetwork(ctx context.Context, next settings.Network) erro
 	if was == will || was == "" || will == "" && next.ProxyURL != "" {
 		return nil
 	}
-	if err := s.keys.Delete(ctx, settings.ProxyRef); err != nil && fault.CodeOf(err) != fault.KeyringMissing {
-		return err
-	}
-	return nil
+	return s.dropKey(ctx, settings.ProxyRef)
 }
