@@ -42,7 +42,8 @@ const maxRefusal = 4 << 10
 func refusal(code fault.Code, e *APIError, sent []string) error {
 	message := e.Message[:min(len(e.Message), maxRefusal)]
 	if code == fault.ContextTooLong {
-		if n := contextSize(e, message); n > 0 {
+		// How much may be sent in a minute is no size of the model's.
+		if n := contextSize(e, message); n > 0 && !paceWords.MatchString(strings.ToLower(message)) {
 			return &NamedSize{Context: n}
 		}
 	}
@@ -300,14 +301,28 @@ func outputSize(e *APIError, message string) int {
 	return max(named(belowSizes, message, minOutputSize+1)-1, 0)
 }
 
+// notTokens follows a number that counts something else, or goes on: 1.5M is not
+// 1.
+var notTokens = regexp.MustCompile(`(?i)^(\.\d|\s*(characters?|chars?|bytes?|kb|mb|字符|个字符|字节|messages?|条)(\P{L}|$))`)
+
+// inThousands follows a number that is written short; 256k is at least 256,000.
+var inThousands = regexp.MustCompile(`(?i)^\s?k(\P{L}|$)`)
+
 // named returns the number that the first pattern that fits names.
 func named(patterns []*regexp.Regexp, message string, least int) int {
 	for _, p := range patterns {
-		m := p.FindStringSubmatch(message)
+		m := p.FindStringSubmatchIndex(message)
 		if m == nil {
 			continue
 		}
-		n, err := strconv.Atoi(strings.NewReplacer(",", "", "_", "").Replace(m[1]))
+		digits, rest := message[m[2]:m[3]], message[m[3]:]
+		if notTokens.MatchString(rest) {
+			continue
+		}
+		n, err := strconv.Atoi(strings.NewReplacer(",", "", "_", "").Replace(digits))
+		if inThousands.MatchString(rest) && n <= maxSize {
+			n *= 1000
+		}
 		if err == nil && n >= least && n <= maxSize {
 			return n
 		}

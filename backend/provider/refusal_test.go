@@ -93,6 +93,11 @@ func TestRefusal(t *testing.T) {
 		{"tgi context", legacy, 422, "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 20 `max_new_tokens`\",\"error_type\":\"validation\"}", "", 4096, 0},
 		{"chinese context", legacy, 400, `{"error":{"message":"输入内容超过模型最大长度 32768"}}`, "", 32768, 0},
 		{"context without a size", legacy, 413, ``, "", 0, 0},
+		{"written short", legacy, 400, `{"error":{"message":"This model's maximum context length is 256k tokens, but the prompt has 300000."}}`, "", 256000, 0},
+		{"written shorter", legacy, 400, `{"error":{"message":"This model's maximum context length is 1.5M tokens, and 2M were sent"}}`, "", 0, 0},
+		{"output written short", legacy, 400, `{"error":{"message":"max_tokens must be less than or equal to 32k"}}`, "", 0, 32000},
+		{"a limit by the minute", legacy, 413, `{"error":{"message":"Request too large on tokens per minute (TPM): the limit is 6000 tokens, requested 9000, please reduce your message size"}}`, "", 0, 0},
+		{"characters", legacy, 400, `{"error":{"message":"输入长度不能超过 30000 字符"}}`, "", 0, 0},
 		{"absurd size", chat, 400, `{"error":{"message":"maximum context length is 12 tokens","code":"context_length_exceeded"}}`, "", 0, 0},
 	}
 	for _, tt := range tests {
