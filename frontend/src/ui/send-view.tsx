@@ -193,5 +193,5 @@ export function prettyJson(text: string): string | null {
 }
 
 function seconds(ms: number): string {
-  return t("sends.took", { s: formatNumber(Number((ms / 1000).toFixed(1))) });
+  return t("sends.took", { s: formatNumber(Number((ms / 1000).toFixed(ms < 10_000 ? 2 : 1))) });
 }
