@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"encoding/base64"
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
@@ -33,7 +34,7 @@ func ProviderConfig(ctx context.Context, s *settings.Store, net *network.Resolve
 	if p.Kind == settings.KindMock {
 		return c, nil
 	}
-	c.CredentialRef = p.ID
+	c.CredentialRef = keyRef(p)
 	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(p.BaseURL)), "https:") {
 		// This machine, or no address: then the Runner says what is wrong.
 		return c, nil
@@ -59,6 +60,17 @@ func ProviderConfig(ctx context.Context, s *settings.Store, net *network.Resolve
 // NetworkSetting is what the person set, for package network.
 func NetworkSetting(n settings.Network) network.Setting {
 	return network.Setting{Mode: n.Proxy, URL: n.ProxyURL, User: n.ProxyUser, Bypass: n.Bypass}
+}
+
+// keyRef names the key of a provider. The host of its address is part of it, so
+// that a run that began before the provider moved cannot have the key that was
+// given since then sent to the old place.
+func keyRef(p settings.Provider) string {
+	u, err := url.Parse(strings.TrimSpace(p.BaseURL))
+	if err != nil {
+		return p.ID
+	}
+	return p.ID + "@" + strings.ToLower(u.Scheme+"://"+u.Host)
 }
 
 // proxyRef names the password of the proxy at host. The host is part of it, so

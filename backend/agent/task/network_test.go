@@ -42,7 +42,7 @@ func TestProviderConfig(t *testing.T) {
 	try(t, err)
 	warm := 0.7
 	want := wire.ProviderConfig{
-		ID: "far", Name: "Far", Kind: settings.KindAnthropic, Profile: "compatible", BaseURL: far.BaseURL, CredentialRef: "far",
+		ID: "far", Name: "Far", Kind: settings.KindAnthropic, Profile: "compatible", BaseURL: far.BaseURL, CredentialRef: "far@https://far.example",
 		ProxyURL: "http://desk.corp:8080", ProxyUser: "ann", ProxyCredentialRef: "network-proxy@desk.corp:8080",
 		ExtraCA: string(certs.PEM), Temperature: &warm, MaxOutputTokens: 4000, Effort: "low",
 	}
@@ -53,6 +53,7 @@ func TestProviderConfig(t *testing.T) {
 	set.SendLog = true
 	try(t, store.Update(set))
 	got, err = ProviderConfig(t.Context(), store, net, local)
+	want.CredentialRef = "far@http://127.0.0.1:11434"
 	want.BaseURL, want.ProxyURL, want.ProxyUser, want.ProxyCredentialRef, want.ExtraCA, want.Temperature, want.Record = local.BaseURL, "", "", "", "", nil, true
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("local: %v %s", err, d)

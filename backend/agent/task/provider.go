@@ -44,16 +44,21 @@ func NeedsKey(p settings.Provider) bool {
 }
 
 // Key returns the key of a provider for the Runner, "" when it may go without, or
-// the password of a proxy. It is a host's credential callback.
+// the password of a proxy. It is a host's credential callback. A provider that
+// has another address than the one that is asked for has no key for it: no_key.
 func Key(ctx context.Context, s *settings.Store, net *network.Resolver, keys *credential.Store, ref string) (string, error) {
 	if host, ok := strings.CutPrefix(ref, settings.ProxyRef+"@"); ok {
 		return proxyPassword(ctx, s, net, keys, host)
 	}
-	p, ok := s.Provider(ref)
+	id, _, placed := strings.Cut(ref, "@")
+	p, ok := s.Provider(id)
 	if !ok {
 		return "", fault.New(fault.NoProvider, "get key", nil)
 	}
-	secret, err := keys.Get(ctx, ref)
+	if placed && keyRef(p) != ref {
+		return "", fault.New(fault.NoKey, "get key", nil)
+	}
+	secret, err := keys.Get(ctx, id)
 	if err != nil {
 		if !NeedsKey(p) && fault.CodeOf(err) == fault.NoKey {
 			return "", nil
