@@ -272,6 +272,9 @@ func (l *Learning) Stream(ctx context.Context, req core.Request, onDelta func(co
 		answer, err := l.Endpoint.Stream(ctx, req, tell)
 		if err == nil {
 			l.heard(ctx, req, known, answer)
+			if answer.Clipped {
+				l.misjudged(ctx, req.Model)
+			}
 			return answer, nil
 		}
 		again := l.refusal(ctx, &req, err)
@@ -322,6 +325,18 @@ func (l *Learning) heard(ctx context.Context, req core.Request, known core.Capab
 	if a.Reasoning != "" && known.Reasoning != core.KnownYes {
 		l.learn(ctx, req.Model, core.FactReasoning, string(core.KnownYes), core.SourceLearned)
 	}
+}
+
+// describeTime limits the question to a server that has cut a prompt.
+const describeTime = 2 * time.Second
+
+// misjudged asks a server again that has silently cut a prompt: it has less room
+// than was thought, and now that the model is loaded it knows how much. Before
+// that Ollama tells only what a model was trained with.
+func (l *Learning) misjudged(ctx context.Context, model string) {
+	ctx, cancel := context.WithTimeout(ctx, describeTime)
+	defer cancel()
+	_, _ = l.Describe(ctx, model)
 }
 
 // maxName limits the name of a fact, in bytes: what is longer is no parameter.

@@ -46,6 +46,7 @@ type picky struct {
 	limit   int
 	tools   bool
 	speaks  bool // says a word before it refuses
+	clips   bool // cuts the prompt and does not say so
 	told    core.ModelInfo
 	tellErr error
 	sent    []core.Request
@@ -74,7 +75,7 @@ func (p *picky) Stream(_ context.Context, req core.Request, onDelta func(core.De
 	if len(req.Messages) > 1 {
 		return refuse(fault.ContextTooLong, &provider.NamedSize{Context: 8192})
 	}
-	a := core.Answer{Text: "ok", Reasoning: "hm"}
+	a := core.Answer{Text: "ok", Reasoning: "hm", Clipped: p.clips}
 	for range req.Tools {
 		a.Calls = append(a.Calls, core.AnswerCall{Name: "x"})
 	}
@@ -317,6 +318,31 @@ func TestLearning_Local(t *testing.T) {
 		if c := l.Known(t.Context(), "m"); c.ContextTokens != tt.want {
 			t.Errorf("%s %v: %d tokens, want %d", tt.profile, tt.facts, c.ContextTokens, tt.want)
 		}
+	}
+}
+
+// TestLearning_Clipped: a server that has cut a prompt is asked again how much
+// room it has; it told what the model was trained with before it was loaded.
+//
+// covers: K10
+func TestLearning_Clipped(t *testing.T) {
+	t.Parallel()
+	told := func(tokens int) core.ModelInfo {
+		return core.ModelInfo{ID: "m", Capabilities: core.Capabilities{ContextTokens: tokens, ContextSource: core.SourceAsked}}
+	}
+	p := &picky{told: told(131072), clips: true}
+	l := Learn(p, LearningConfig{Kind: KindOpenAIChat, Profile: "ollama", Memory: &notebook{}})
+	l.Ask(t.Context(), "m")
+	p.told = told(4096)
+	if _, err := l.Stream(t.Context(), core.Request{Model: "m"}, func(core.Delta) {}); err != nil {
+		t.Fatal(err)
+	}
+	if c := l.Known(t.Context(), "m"); c.ContextTokens != 4096 {
+		t.Errorf("%d tokens", c.ContextTokens)
+	}
+	p.clips = false
+	if _, err := l.Stream(t.Context(), core.Request{Model: "m"}, func(core.Delta) {}); err != nil || p.asked != 2 {
+		t.Errorf("asked %d times, %v", p.asked, err)
 	}
 }
 
