@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/godbus/dbus"
 )
@@ -78,7 +79,11 @@ func listGSettings(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, program, "list-recursively", "org.gnome.system.proxy")
 	var out bytes.Buffer
 	cmd.Stdout = &limitedWriter{to: &out, left: maxText}
-	err = cmd.Run()
+	// What it started may keep the pipe open when it has ended.
+	cmd.WaitDelay = 100 * time.Millisecond
+	if err = cmd.Run(); errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it ended well, and has printed all
+	}
 	if _, ended := errors.AsType[*exec.ExitError](err); ended && ctx.Err() == nil {
 		return "", errNoProgram // it knows no such settings
 	}
