@@ -62,7 +62,7 @@ func (c *Client) begin(ctx context.Context, q asking) (*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.red = NewRedactor(key, login.password)
+	a.red = NewRedactor(key)
 
 	rctx, cancel := context.WithCancelCause(context.WithValue(ctx, loginKey{}, login))
 	a.dog = &watchdog{cancel: cancel}
@@ -98,6 +98,8 @@ func (c *Client) begin(ctx context.Context, q asking) (*attempt, error) {
 		a.dog.stop()
 		return nil, err
 	}
+	// The proxy's password never reaches the provider.
+	a.red.inWords(login.password)
 	a.dog.set(c.cfg.Timers.Connect, errConnect, false)
 	return a, nil
 }

@@ -43,6 +43,18 @@ func NewRedactor(secrets ...string) *Redactor {
 			continue
 		}
 		r.plain = append(r.plain, s)
+		r.inWords(s)
+	}
+	return r
+}
+
+// inWords adds a secret that is taken out of messages and not out of answers:
+// whoever answers was never given it, and it may be a word that people write.
+func (r *Redactor) inWords(secrets ...string) {
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
 		r.add(s, false)
 		r.add(hex.EncodeToString([]byte(s)), true)
 		// In base64 a text looks different at each of three offsets; the
@@ -61,7 +73,6 @@ func NewRedactor(secrets ...string) *Redactor {
 			}
 		}
 	}
-	return r
 }
 
 func (r *Redactor) add(s string, fold bool) {

@@ -103,3 +103,22 @@ func TestRedactor_Hold(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A proxy's password is taken out of messages, and not out of an answer that
+// happens to hold the same word.
+//
+// covers: K4
+func TestRedactor_ProxyPassword(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor("sk-planted-key-1")
+	r.inWords("sunflower")
+	if got := r.Text("a sunflower, sk-planted-key-1"); got != "a sunflower, [redacted]" {
+		t.Errorf("text %q", got)
+	}
+	if r.Hold("a sunflow") != 0 {
+		t.Error("an answer waits for it")
+	}
+	if got := r.Words("no sunflower, sk-planted-key-1"); strings.Contains(got, "sunflower") || strings.Contains(got, "planted") {
+		t.Errorf("words %q", got)
+	}
+}
