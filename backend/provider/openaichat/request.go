@@ -3,6 +3,7 @@ package openaichat
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"galley/backend/agent/core"
 	"galley/backend/provider"
@@ -171,7 +172,11 @@ func (m *Model) encode(req core.Request) ([]byte, dialect.Names, []string, error
 		case core.RoleSystem, core.RoleUser:
 			out.Messages = append(out.Messages, textMessage(string(msg.Role), dialect.Text(msg, core.PartText)))
 		case core.RoleAssistant:
-			out.Messages = append(out.Messages, m.assistant(msg, req.Model, names, ids))
+			// A turn that was thinking alone, perhaps of another model, has
+			// nothing to say here, and some servers refuse such a one.
+			if turn := m.assistant(msg, req.Model, names, ids); !turn.empty() {
+				out.Messages = append(out.Messages, turn)
+			}
 		case core.RoleTool:
 			for _, p := range msg.Parts {
 				if p.Type == core.PartToolResult {
@@ -201,6 +206,12 @@ func (m *Model) encode(req core.Request) ([]byte, dialect.Names, []string, error
 func textMessage(role, text string) chatMessage {
 	text = dialect.Scrub(text)
 	return chatMessage{Role: role, Content: &text}
+}
+
+// empty reports whether a turn of the model says nothing.
+func (c chatMessage) empty() bool {
+	return (c.Content == nil || strings.TrimSpace(*c.Content) == "") && len(c.ToolCalls) == 0 &&
+		len(c.ReasoningDetails) == 0 && len(c.ExtraContent) == 0
 }
 
 // assistant builds a turn of the model. What is opaque goes back to where it

@@ -341,3 +341,28 @@ func TestSplitThink(t *testing.T) {
 		}
 	}
 }
+
+// TestRequest_ThoughtAlone: a turn that was thinking alone, of another model,
+// leaves nothing to send; some servers refuse a turn without words and calls.
+//
+// covers: K2
+func TestRequest_ThoughtAlone(t *testing.T) {
+	t.Parallel()
+	user := core.Message{Role: core.RoleUser, Parts: []core.Part{{Type: core.PartText, Text: "Hi"}}}
+	thought := core.Message{Role: core.RoleAssistant, Parts: []core.Part{{
+		Type: core.PartText, Envelope: &core.Envelope{V: 1, Dialect: "gemini", Origin: "elsewhere gemini", Raw: []byte(`{"parts":[]}`)},
+	}}}
+	got, _, _, err := sent(t, "mistral", okStream, core.Request{Model: "m", Messages: []core.Message{user, thought, user}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, _ := got["messages"].([]any)
+	for _, m := range messages {
+		if m, _ := m.(map[string]any); m["role"] == "assistant" {
+			t.Errorf("sent %v", m)
+		}
+	}
+	if len(messages) != 2 {
+		t.Errorf("%d messages", len(messages))
+	}
+}
