@@ -49,7 +49,7 @@ func startKeyring(ctx context.Context, conn *dbus.Conn) (stop func(), err error)
 
 // realSession is a desktop as it should be.
 func realSession(ctx context.Context, dir string) error {
-	conn, err := dial()
+	conn, err := dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func notSetUpSession(ctx context.Context, dir string) error {
 // lockedSession is a keyring that locked after the key was stored, with nobody
 // who could ask for the password.
 func lockedSession(ctx context.Context, dir string) error {
-	conn, err := dial()
+	conn, err := dial(ctx)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type fakeService struct {
 const fakePrompt = dbus.ObjectPath("/org/freedesktop/secrets/prompt/p1")
 
 func serve(f *fakeService) error {
-	conn, err := dial()
+	conn, err := dial(context.Background())
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,10 @@ func (f *finder) find(ctx context.Context, unlock bool) (found, error) {
 	if nolaunch.NoBus() || os.Getenv(nolaunch.Variable) == "" {
 		return found{}, missing(nil)
 	}
-	conn, err := dial()
+	conn, err := dial(ctx)
+	if err != nil && ctx.Err() != nil {
+		return found{}, classify(op, ctx.Err())
+	}
 	if err != nil {
 		return found{}, missing(err)
 	}
@@ -128,14 +131,19 @@ func missing(err error) error {
 }
 
 // dial connects to the session bus without the library's shared connection,
-// which stays dead once it broke.
-func dial() (*dbus.Conn, error) {
+// which stays dead once it broke. A bus that has come to hang is not waited for
+// when ctx has ended: the call that met it would take up one of few for ever.
+func dial(ctx context.Context) (*dbus.Conn, error) {
 	conn, err := dbus.Dial(os.Getenv(nolaunch.Variable))
 	if err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { hangUp(conn) })
 	if err = conn.Auth(nil); err == nil {
 		err = conn.Hello()
+	}
+	if !stop() {
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
 		hangUp(conn)
