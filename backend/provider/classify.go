@@ -138,7 +138,7 @@ var rules = []rule{
 		return e.status(400, 402) && quotaWords.MatchString(e.message)
 	}},
 	{code: fault.UnsupportedByModel, words: func(e evidence) bool {
-		return toolWords.MatchString(e.message) && !e.status(401, 402, 429)
+		return toolWords.MatchString(e.message) && !e.status(401, 402, 429, 503, 529)
 	}},
 	{code: fault.BadKey, names: keyNames, statuses: []int{401}, words: func(e evidence) bool {
 		// xAI refuses a wrong key with 400.

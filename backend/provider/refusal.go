@@ -55,6 +55,9 @@ func refusal(code fault.Code, e *APIError, sent []string) error {
 		if size.Output > 0 || size.Context > 0 {
 			return size
 		}
+		if code == fault.ProviderError && e.Param == "" && !plainly.MatchString(strings.ToLower(message)) {
+			return nil
+		}
 		if name := refusedParam(e, message, sent); name != "" {
 			return &RefusedParam{Name: name}
 		}
@@ -62,18 +65,23 @@ func refusal(code fault.Code, e *APIError, sent []string) error {
 	return nil
 }
 
+// unknownThing is a thing of a request that is not known; an unknown error is none.
+const unknownThing = `unknown (name|field|param|argument|property|key|option|variant|value|request)|unknown\W{0,3}["'` + "`" + `]`
+
 var (
 	refusedCodes = regexp.MustCompile(`unsupported_?(parameter|param|value)|unknown_?(parameter|param|field|name|argument)|extra_forbidden|unrecogni[sz]ed|unsupportedparams`)
 	// Words that say that the parameter itself is not taken.
-	notTaken = regexp.MustCompile(`(not|n't|no longer|cannot|un-?)[ -]?(be )?(support|permit|allow|accept|available|recogni[sz]e|expect|used|enabled|a valid|valid|set|specified|applicable|compatible|implement)|` +
-		`unsupported|unknown|unrecogni[sz]ed|unexpected|extra(neous)? |forbidden|deprecated|removed|no such|cannot find field|` +
+	notTaken = regexp.MustCompile(`(not|n't|no longer|cannot|un-?)[ -]?(be )?(support|permit|allow|accept|available|recogni[sz]e|used|enabled|a valid|valid|set|specified|applicable|compatible|implement)|` +
+		`not expected|unsupported|` + unknownThing + `|unrecogni[sz]ed|was unexpected|unexpected (keyword|argument|param|field|property|name|key|value)|extra(neous)? |forbidden|deprecated|removed|no such|cannot find field|` +
 		`invalid (parameter|param|argument|field|key|property|name)|only (the )?(default|\(?\d)|may only be|must be (set to |equal to |exactly )?(1|the default)\b|only works|` +
 		`不支持|不允许|无效|未知|不能|已废弃`)
 	// Words that say that another value would do.
 	otherValue = regexp.MustCompile(`between|\brange\b|less than|greater than|at (most|least)|too (large|high|big|small|low)|<=|>=|[<>] ?\d|maximum|minimum|\bmust be in\b|不能(大于|小于|超过)|之间|范围`)
 	// Words that say that the thing is not taken at all, whatever values are
 	// named besides.
-	notAtAll = regexp.MustCompile(`unsupported (parameter|param|argument)|(parameter|param|argument|field|key|property)\S* .{0,40}(not supported|unsupported)|not supported (with|by|on|for) th|deprecated|unknown|unrecogni[sz]ed|extra inputs`)
+	notAtAll = regexp.MustCompile(`unsupported (parameter|param|argument)|(parameter|param|argument|field|key|property)\S* .{0,40}(not supported|unsupported)|not supported (with|by|on|for) th|deprecated|` + unknownThing + `|unrecogni[sz]ed|extra inputs`)
+	// Words that a failure of the server's own, which may pass, would not use.
+	plainly = regexp.MustCompile(`not support|n't support|unsupported|unrecogni[sz]ed|not permitted|` + unknownThing + `|不支持`)
 
 	outputThing = regexp.MustCompile(`(?i)max_?(completion|output|new)?_?tokens|(output|completion) tokens|输出`)
 )

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"galley/backend/fault"
 )
 
 // TestRefusal reads what servers say of a parameter that they do not take, and
@@ -71,6 +73,12 @@ func TestRefusal(t *testing.T) {
 		{"wrong key", chat, 401, `{"error":{"message":"temperature is not supported","code":"invalid_api_key"}}`, "", 0, 0},
 		{"far away in words", legacy, 400, `{"error":{"message":"` + strings.Repeat("x ", 4000) + ` temperature is not supported"}}`, "", 0, 0},
 
+		{"a server that broke down", messages, 500, `{"error":{"message":"unexpected EOF while thinking"}}`, "", 0, 0},
+		{"a server behind it", legacy, 502, `{"error":{"message":"upstream reasoning service: unknown host, not available"}}`, "", 0, 0},
+		{"an unknown error", messages, 400, `{"error":{"message":"unknown error while thinking"}}`, "", 0, 0},
+		{"no JSON", legacy, 400, `{"error":{"message":"Invalid JSON: unexpected character near temperature"}}`, "", 0, 0},
+		{"refused with 500", legacy, 500, `{"error":{"message":"this model does not support thinking"}}`, "reasoning_effort", 0, 0},
+
 		{"openai output", legacy, 400, `{"error":{"message":"max_tokens is too large: 90000. This model supports at most 16384 completion tokens, whereas you provided 90000.","type":"invalid_request_error","param":"max_tokens","code":"invalid_value"}}`, "", 0, 16384},
 		{"anthropic output", messages, 400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for larch-4"}}`, "", 0, 64000},
 		{"gemini output", gemini, 400, `{"error":{"code":400,"message":"Unable to submit request because it has a maxOutputTokens value of 100000 but the supported range is from 1 (inclusive) to 65537 (exclusive). Update the value and try again.","status":"INVALID_ARGUMENT"}}`, "", 0, 65536},
@@ -110,20 +118,20 @@ func TestRefusal(t *testing.T) {
 			if kind, rest, err := sniff(strings.NewReader(tt.body)); err == nil {
 				api = readError(rest, kind)
 			}
-			fault := a.apiFault(res, api)
+			failed := a.apiFault(res, api)
 			got, want := &RefusedParam{}, &RefusedParam{Name: tt.param}
-			if p, ok := errors.AsType[*RefusedParam](fault); ok {
+			if p, ok := errors.AsType[*RefusedParam](failed); ok {
 				got = p
 			}
 			if *got != *want {
-				t.Errorf("parameter %q, want %q (%v)", got.Name, want.Name, fault)
+				t.Errorf("parameter %q, want %q (%v)", got.Name, want.Name, failed)
 			}
 			gotSize, wantSize := &NamedSize{}, &NamedSize{Context: tt.context, Output: tt.output}
-			if s, ok := errors.AsType[*NamedSize](fault); ok {
+			if s, ok := errors.AsType[*NamedSize](failed); ok {
 				gotSize = s
 			}
 			if *gotSize != *wantSize {
-				t.Errorf("sizes %+v, want %+v (%v)", *gotSize, *wantSize, fault)
+				t.Errorf("sizes %+v, want %+v (%v)", *gotSize, *wantSize, failed)
 			}
 		})
 	}
@@ -152,4 +160,17 @@ func FuzzRefusal(f *testing.F) {
 			t.Errorf("size %+v", s)
 		}
 	})
+}
+
+// TestClassify_ToolsForNow: a server that cannot do it at the moment says nothing
+// of what its model can.
+//
+// covers: K6 K10
+func TestClassify_ToolsForNow(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]fault.Code{400: fault.UnsupportedByModel, 503: fault.Overloaded, 529: fault.Overloaded} {
+		if got := Classify(status, &APIError{Message: "Tool calling is not available", retry: -1}); got != want {
+			t.Errorf("%d: %s, want %s", status, got, want)
+		}
+	}
 }
