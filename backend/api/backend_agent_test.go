@@ -174,7 +174,7 @@ func TestBackend_AgentIsHeldByACommandLine(t *testing.T) {
 	}
 	w.refused(fault.Busy, "Settings.Send", 1, 0)
 	w.refused(fault.Busy, "Settings.ClearSends", 0)
-	w.refused(fault.Busy, "Settings.Model", settings.Mock().ID, "mock-1")
+	w.refused(fault.Busy, "Settings.Model", settings.Mock().ID, "mock-1", false)
 	w.typed(w.number, w.doc, insertion(0, "x"))
 	w.doc.Version++
 	c.end()

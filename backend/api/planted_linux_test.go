@@ -218,7 +218,7 @@ func (p *planting) use() {
 			t.Errorf("%s: tested %+v", id, got)
 		}
 		ask[ModelsResult](p.window, "Settings.Models", id)
-		ask[ModelDetail](p.window, "Settings.Model", id, "small")
+		ask[ModelDetail](p.window, "Settings.Model", id, "small", true)
 		for j, way := range []string{"", "echo"} {
 			p.l.answers(way, "")
 			req := p.selected(fmt.Sprintf("use-%d-%d", i, j), passage, "say it once more")

@@ -101,18 +101,19 @@ func TestSettings_Models(t *testing.T) {
 	if len(list.Models) != 2 || list.Models[0].ID != "small" || list.Models[1].ID != "large" {
 		t.Errorf("models %+v", list)
 	}
-	if d := ask[ModelDetail](w.window, "Settings.Model", id, "small"); d.Capabilities.ContextTokens != 0 || d.Facts == nil {
+	if d := ask[ModelDetail](w.window, "Settings.Model", id, "small", true); d.Capabilities.ContextTokens != 0 || d.Facts == nil {
 		t.Errorf("model %+v", d)
 	}
 	p := e.provider()
 	p.ID, p.ContextTokens = id, 12_345
 	ask[SettingsState](w.window, "Settings.SaveProvider", p)
-	for _, method := range []string{"Settings.Model", "Settings.ForgetModel"} {
-		if d := ask[ModelDetail](w.window, method, id, "small"); d.Capabilities.ContextTokens != 12_345 || d.Capabilities.ContextSource != core.SourceSet {
+	for method, more := range map[string][]any{"Settings.Model": {false}, "Settings.ForgetModel": nil} {
+		args := func(id, model string) []any { return append([]any{id, model}, more...) }
+		if d := ask[ModelDetail](w.window, method, args(id, "small")...); d.Capabilities.ContextTokens != 12_345 || d.Capabilities.ContextSource != core.SourceSet {
 			t.Errorf("%s: %+v", method, d)
 		}
-		w.refused(fault.NoProvider, method, "none", "small")
-		w.refused(fault.InvalidInput, method, id, "")
+		w.refused(fault.NoProvider, method, args("none", "small")...)
+		w.refused(fault.InvalidInput, method, args(id, "")...)
 	}
 	w.refused(fault.NoProvider, "Settings.Models", "none")
 }

@@ -109,7 +109,9 @@ func ask(ctx context.Context, e *bound, model string) {
 
 func (r *Runner) describeModel(ctx context.Context, p wire.ModelParams) (wire.ModelDescribeResult, error) {
 	return r.aboutModel(p, func(e *bound) error {
-		ask(ctx, e, p.Model)
+		if p.Ask {
+			ask(ctx, e, p.Model)
+		}
 		return nil
 	})
 }

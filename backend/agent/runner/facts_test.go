@@ -34,7 +34,7 @@ func (r *rig) contextOf(run core.RunID) int {
 func (r *rig) describe(s *remote, model string, set int) wire.ModelDescribeResult {
 	r.t.Helper()
 	var res wire.ModelDescribeResult
-	r.must(wire.MethodModelDescribe, wire.ModelParams{Provider: s.provider(), Model: model, ContextTokens: set}, &res)
+	r.must(wire.MethodModelDescribe, wire.ModelParams{Provider: s.provider(), Model: model, ContextTokens: set, Ask: true}, &res)
 	if res.Facts == nil {
 		r.t.Error("facts are null")
 	}
@@ -161,6 +161,25 @@ func TestRun_LearnsFromARefusal(t *testing.T) {
 	r.must(wire.MethodModelForget, wire.ModelParams{Provider: s.provider(), Model: "small"}, &res)
 	if res.Capabilities.Tools == core.KnownNo {
 		t.Errorf("forgotten: %+v", res)
+	}
+}
+
+// What is known of a model is said without asking anybody, unless that is wanted.
+//
+// covers: K10
+func TestDescribe_SendsNothingUnasked(t *testing.T) {
+	s := newRemote(t)
+	r := ready(t, nil)
+	about := wire.ModelParams{Provider: s.provider(), Model: "large"}
+	var res wire.ModelDescribeResult
+	r.must(wire.MethodModelDescribe, about, &res)
+	if requests, lists := s.counts(); requests+lists != 0 || res.Capabilities.ContextTokens != 0 || res.Facts == nil {
+		t.Errorf("unasked: %d and %d requests, %+v", requests, lists, res)
+	}
+	r.describe(s, "large", 0)
+	r.must(wire.MethodModelDescribe, about, &res)
+	if _, lists := s.counts(); lists != 1 || res.Capabilities.ContextTokens != 9000 {
+		t.Errorf("what was told before: %d requests, %+v", lists, res)
 	}
 }
 

@@ -24,10 +24,8 @@ import (
 // host as detail when the proxy that is set cannot be used, cancelled.
 func ProviderConfig(ctx context.Context, s *settings.Store, net *network.Resolver, p settings.Provider) (wire.ProviderConfig, error) {
 	now := s.Get()
-	c := wire.ProviderConfig{
-		ID: p.ID, Name: p.Name, Kind: p.Kind, Profile: p.Profile, BaseURL: p.BaseURL,
-		Record: now.SendLog, MaxOutputTokens: p.MaxOutputTokens, Effort: p.Effort,
-	}
+	c := Named(p)
+	c.Record, c.MaxOutputTokens, c.Effort = now.SendLog, p.MaxOutputTokens, p.Effort
 	if t, err := strconv.ParseFloat(p.Temperature, 64); err == nil {
 		c.Temperature = &t
 	}
@@ -141,4 +139,10 @@ func openPassword(stored string) string {
 		return stored
 	}
 	return string(raw)
+}
+
+// Named is a provider for what the Runner knows of it without a request: it has
+// neither a key nor the way there.
+func Named(p settings.Provider) wire.ProviderConfig {
+	return wire.ProviderConfig{ID: p.ID, Name: p.Name, Kind: p.Kind, Profile: p.Profile, BaseURL: p.BaseURL}
 }

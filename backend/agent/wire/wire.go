@@ -532,6 +532,9 @@ type ModelParams struct {
 	Model    string         `json:"model"`
 	// ContextTokens is what the person set of the model; 0 for nothing.
 	ContextTokens int `json:"contextTokens"`
+	// Ask has the endpoint tell of the model first, unless it did so today;
+	// without it nothing is sent. model.forget never asks.
+	Ask bool `json:"ask"`
 }
 
 // ModelDescribeResult of model.describe and model.forget: what is known of a

@@ -101,8 +101,9 @@ func URL(kind, base, model string) (string, error) {
 	return provider.RequestURL(d, base, model)
 }
 
-// testTokens limits the answer to a test, so that it costs next to nothing.
-const testTokens = 16
+// testTokens limits the answer to a test. Two would do for most models; those
+// that think first need room for it, and some refuse to be cut short there.
+const testTokens = 512
 
 // Test is the shortest request to a model. It goes the way of all others.
 func Test(model string) core.Request {

@@ -98,7 +98,13 @@ export function createTalk(config: TalkConfig): Talk {
 
   const providerOf = (ref: ModelRef) =>
     settings.state.value.providers.find((p) => p.id === ref.providerId) ?? null;
-  /** What is known of the model that would answer. Nobody is asked for it: that would be sent unasked. */
+  // What is known of the model that would answer. Nobody is asked for it: that would be sent unasked.
+  effect(() => {
+    const ref = chosenModel(settings.state.value);
+    if (ref.model !== "" && runner.value.status === "ready" && !settings.details.peek().has(detailKey(ref))) {
+      void settings.describe(ref, false);
+    }
+  });
   const canUseTools = computed(() => {
     const ref = chosenModel(settings.state.value);
     const known =
@@ -110,7 +116,7 @@ export function createTalk(config: TalkConfig): Talk {
   // A refusal has taught something of the model.
   agent.onMessage((message) => {
     if (message.type === "run.failed" && message.payload.fault?.code === "unsupported_by_model") {
-      void settings.describe(chosenModel(settings.state.peek()));
+      void settings.describe(chosenModel(settings.state.peek()), false);
     }
   });
 

@@ -4,7 +4,8 @@ import type { ModelDetail, ModelInfo, Provider, Send, SendGetResult, SendListRes
 /** What the fake knows of models: what is offered, and what was learned. */
 export interface FakeModels {
   readonly offered: (provider: Provider) => readonly ModelInfo[];
-  readonly detail: (provider: Provider, model: string) => ModelDetail;
+  /** What is known of a model; what the provider would tell only once it was asked. */
+  readonly detail: (provider: Provider, model: string, ask: boolean) => ModelDetail;
   readonly forget: (provider: Provider, model: string) => ModelDetail;
   /** Learns a fact of a model, as a refusal teaches it. */
   readonly learn: (providerId: string, model: string, name: string, value: string) => void;
@@ -31,6 +32,7 @@ const asked = (id: string, name: string, contextTokens: number, change: Partial<
 /** Makes what the fake knows of models. */
 export function createFakeModels(now: () => number): FakeModels {
   const facts = new Map<string, ModelDetail["facts"]>();
+  const told = new Set<string>();
   const keyOf = (providerId: string, model: string): string => `${providerId}\n${model}`;
 
   function offered(provider: Provider): readonly ModelInfo[] {
@@ -58,8 +60,12 @@ export function createFakeModels(now: () => number): FakeModels {
       : [modelInfo("model-a"), modelInfo("model-b")];
   }
 
-  function detail(provider: Provider, model: string): ModelDetail {
-    const known = offered(provider).find((m) => m.id === model) ?? modelInfo(model);
+  function detail(provider: Provider, model: string, ask: boolean): ModelDetail {
+    if (ask || provider.kind === "mock") {
+      told.add(keyOf(provider.id, model));
+    }
+    const tells = told.has(keyOf(provider.id, model)) ? offered(provider) : [];
+    const known = tells.find((m) => m.id === model) ?? modelInfo(model);
     const own = facts.get(keyOf(provider.id, model)) ?? [];
     const learned = own.find((f) => f.name === "context_tokens");
     const tools = own.find((f) => f.name === "tools");
@@ -83,7 +89,8 @@ export function createFakeModels(now: () => number): FakeModels {
     detail,
     forget: (provider, model) => {
       facts.delete(keyOf(provider.id, model));
-      return detail(provider, model);
+      told.delete(keyOf(provider.id, model));
+      return detail(provider, model, false);
     },
     learn: (providerId, model, name, value) => {
       const key = keyOf(providerId, model);

@@ -233,7 +233,7 @@ export function createFakeSettings(config: Config): FakeSettings {
       return changed();
     },
     Models: async (id) => ({ models: models.offered(usable(id)) }),
-    Model: async (id, model) => models.detail(find(id), model),
+    Model: async (id, model, ask) => models.detail(find(id), model, ask),
     ForgetModel: async (id, model) => models.forget(find(id), model),
     Network: async (id) => {
       const { proxy, proxyUrl, bypass, caFile } = settings.network;

@@ -1185,7 +1185,7 @@ export interface SettingsService {
   DuplicateProvider(a1: string, a2: string): Promise<SettingsState>;
   ForgetModel(a1: string, a2: string): Promise<ModelDetail>;
   Get(): Promise<SettingsState>;
-  Model(a1: string, a2: string): Promise<ModelDetail>;
+  Model(a1: string, a2: string, a3: boolean): Promise<ModelDetail>;
   Models(a1: string): Promise<ModelsResult>;
   MoveKeys(): Promise<SettingsState>;
   MoveProvider(a1: string, a2: number): Promise<SettingsState>;

@@ -840,7 +840,7 @@ export const en = {
     "The models are listed once there is an address and a key. A name can be typed at any time.",
   "provider.model.choose.hint": "Choose one of the list, or type a name.",
   "provider.model.typed": "A name that is not in the list can be typed as well.",
-  "provider.model.lookUp": "Show what is known of it",
+  "provider.model.lookUp": "Ask the provider about it",
   "provider.model.type": "Name of a model",
   "provider.model.list": "Models",
   "provider.model.needs": "The list needs an address and a key first. A name can be typed.",

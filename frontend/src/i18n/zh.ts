@@ -792,7 +792,7 @@ export const zh = {
   "provider.model.hint": "有了地址和密钥后会列出模型。也可以随时直接输入名称。",
   "provider.model.choose.hint": "从列表中选择，或输入名称。",
   "provider.model.typed": "也可以输入列表之外的名称。",
-  "provider.model.lookUp": "查看已知信息",
+  "provider.model.lookUp": "向服务询问",
   "provider.model.type": "模型名称",
   "provider.model.list": "模型列表",
   "provider.model.needs": "需要先有地址和密钥才能列出模型。可以直接输入名称。",

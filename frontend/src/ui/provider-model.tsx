@@ -36,17 +36,13 @@ export function ModelRows({ id, provider, settings, save }: ModelRowsProps) {
   const size = provider.contextTokens || (known?.contextTokens ?? 0);
   const starred = favourites.includes(model);
 
-  // The provider may be asked for it, so this comes after a person has asked it for something.
-  const wanted =
-    ready &&
-    model !== "" &&
-    detail === undefined &&
-    (list?.status === "good" || tested(settings, provider.id));
+  // The provider is asked for it only after a person has asked it for something.
+  const mayAsk = ready && (list?.status === "good" || tested(settings, provider.id));
   useEffect(() => {
-    if (wanted) {
-      void settings.describe({ providerId: provider.id, model });
+    if (model !== "") {
+      void settings.describe({ providerId: provider.id, model }, mayAsk);
     }
-  }, [wanted, provider.id, model, settings]);
+  }, [mayAsk, provider.id, model, settings]);
 
   const toggle = (name: string): void => {
     if (favourites.includes(name)) {
@@ -90,8 +86,8 @@ export function ModelRows({ id, provider, settings, save }: ModelRowsProps) {
         </div>
         <div class="hint">
           {modelHint(provider, known?.tools ?? "", list !== undefined)}
-          {ready && model !== "" && detail === undefined && !wanted && (
-            <button type="button" class="linked" onClick={() => void settings.describe(ref)}>
+          {ready && detail !== undefined && detail.capabilities.contextTokens === 0 && (
+            <button type="button" class="linked" onClick={() => void settings.describe(ref, true)}>
               {t("provider.model.lookUp")}
             </button>
           )}

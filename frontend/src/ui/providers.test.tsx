@@ -187,12 +187,22 @@ describe("the field of a model", () => {
 // covers: K10 (learned, shown, forgotten)
 describe("what was learned of a model", () => {
   it("is shown in words, and forgotten when told to", async () => {
-    const { root, backend } = await stageSettings("providers", { providers: [local] });
+    const { root, backend, field } = await stageSettings("providers", { providers: [local] });
+    await settle();
+    // What is known is read; nobody is asked before a person does.
+    expect(backend.calls).toContain("Settings.Model");
+    expect(root.textContent).not.toContain("told by the provider");
     backend.models.learn("local", "qwen3:8b", "param:temperature", "refused");
     backend.models.learn("local", "qwen3:8b", "context_tokens", "4096");
-    // Nobody is asked for it before a person asks.
-    expect(backend.calls).not.toContain("Settings.Model");
-    await click(button(root, "Show what is known of it"));
+    backend.models.learn("local", "gemma3:4b", "tools", "no");
+    await type(field("Model"), "gemma3:4b");
+    await press("Enter");
+    await settle();
+    expect([...root.querySelectorAll(".learned li span:first-child")].map((e) => e.textContent)).toEqual([
+      "This model cannot use tools.",
+    ]);
+    await type(field("Model"), "qwen3:8b");
+    await press("Enter");
     await settle();
     expect([...root.querySelectorAll(".learned li span:first-child")].map((e) => e.textContent)).toEqual([
       "This model takes 4,096 tokens.",
@@ -202,6 +212,10 @@ describe("what was learned of a model", () => {
     await click(button(root, "Forget"));
     await settle();
     expect(root.querySelector(".learned")).toBeNull();
+    // The provider itself is asked only when the person wants it.
+    expect(root.textContent).not.toContain("told by the provider");
+    await click(button(root, "Ask the provider about it"));
+    await settle();
     expect(root.textContent).toContain("32,768 tokens, told by the provider.");
   });
 });

@@ -73,8 +73,11 @@ export interface SettingsStore {
   readonly test: (providerId: string) => Promise<void>;
   /** Asks for the models of a provider, unless they are known or on their way; `again` asks in any case. */
   readonly loadModels: (providerId: string, again?: boolean) => Promise<void>;
-  /** Asks what is known of a model. A failure changes nothing. */
-  readonly describe: (ref: ModelRef) => Promise<void>;
+  /**
+   * Reads what is known of a model; with `ask` the provider is asked first, else
+   * nothing is sent. A failure changes nothing.
+   */
+  readonly describe: (ref: ModelRef, ask: boolean) => Promise<void>;
   /** Forgets what was learned of a model. Gives null, or why it could not be. */
   readonly forget: (ref: ModelRef) => Promise<BackendError | null>;
   /** How a provider is reached; "" asks for none in particular. Rejects with a BackendError. */
@@ -184,7 +187,7 @@ export function createSettings(backend: Backend): SettingsStore {
       const ref = { providerId: provider.id, model: provider.model };
       if (stored && details.peek().has(detailKey(ref))) {
         // What the person sets is a part of what is known.
-        await store.describe(ref);
+        await store.describe(ref, false);
       }
       return stored;
     },
@@ -273,9 +276,9 @@ export function createSettings(backend: Backend): SettingsStore {
         setModels(id, next);
       }
     },
-    describe: async (ref) => {
+    describe: async (ref, ask) => {
       try {
-        const detail = await backend.settings.Model(ref.providerId, ref.model);
+        const detail = await backend.settings.Model(ref.providerId, ref.model, ask);
         details.value = withEntry(details.peek(), detailKey(ref), detail);
       } catch {
         // What is known stays as it was; nothing depends on more.
