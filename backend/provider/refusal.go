@@ -19,6 +19,14 @@ type RefusedParam struct {
 // Error implements error.
 func (e *RefusedParam) Error() string { return "the model does not take " + e.Name }
 
+// RefusedOpaque stands in the chain of a fault whose request was refused for
+// opaque data of an earlier turn: it was made with another key or too long ago,
+// or the provider takes it for changed. Without it the request may go (K2).
+type RefusedOpaque struct{}
+
+// Error implements error.
+func (e *RefusedOpaque) Error() string { return "the provider does not take its own data back" }
+
 // NamedSize stands in the chain of a fault whose refusal names how much the
 // model takes, in tokens; 0 for what it does not name.
 type NamedSize struct {
@@ -47,6 +55,9 @@ func refusal(code fault.Code, e *APIError, sent []string) error {
 			return &NamedSize{Context: n}
 		}
 	}
+	if code == fault.BadRequest && isOpaque(e, message) {
+		return &RefusedOpaque{}
+	}
 	if code == fault.BadRequest || code == fault.ProviderError || code == fault.UnsupportedByModel {
 		size := &NamedSize{Output: outputSize(e, message)}
 		if size.Output == 0 && outputThing.MatchString(message) {
@@ -63,6 +74,25 @@ func refusal(code fault.Code, e *APIError, sent []string) error {
 		}
 	}
 	return nil
+}
+
+var (
+	opaqueCodes = regexp.MustCompile(`invalid_encrypted_content|invalid_(thinking_|thought_)?signature|signature_(invalid|mismatch|expired)`)
+	opaqueWords = regexp.MustCompile("(invalid|corrupted|expired|wrong|bad)[^.]{0,20}signature|signature[^.]{0,40}(invalid|not valid|not be verified|could not be|expired|mismatch|corrupt|does not match)|" +
+		`encrypted[_ ]content[^.]{0,80}(not be (verified|decrypted|parsed)|invalid|malformed|different|corrupt)|` +
+		"thinking[`'\"]?[^.]{0,60}blocks?[^.]{0,80}(cannot be modified|must remain|must match|were modified)|" +
+		"item (with id )?[`'\"]?rs_\\w+[`'\"]?[^.]{0,40}(not found|without its|of type .?reasoning)")
+)
+
+// isOpaque reports whether a refusal is for opaque data that was sent back. That
+// a model gives none out, or knows no such parameter, is another thing.
+func isOpaque(e *APIError, message string) bool {
+	for _, name := range append([]string{e.Code, e.Type}, e.more...) {
+		if opaqueCodes.MatchString(strings.ToLower(name)) {
+			return true
+		}
+	}
+	return opaqueWords.MatchString(strings.ToLower(message))
 }
 
 // unknownThing is a thing of a request that is not known; an unknown error is none.

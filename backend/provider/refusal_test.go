@@ -137,6 +137,38 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// TestRefusal_Opaque: data of an earlier turn that is refused is told from a
+// parameter that is, in the words of several providers.
+//
+// covers: K2
+func TestRefusal_Opaque(t *testing.T) {
+	t.Parallel()
+	sent := []string{"include", "thinking", "reasoning.effort", "generationConfig.thinkingConfig"}
+	tests := []struct {
+		body string
+		want bool
+	}{
+		{`{"error":{"message":"The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed.","type":"invalid_request_error","param":null,"code":"invalid_encrypted_content"}}`, true},
+		{`{"error":{"message":"The encrypted content for item rs_01 could not be verified.","type":"invalid_request_error"}}`, true},
+		{`{"error":{"message":"Item 'rs_01ab' of type 'reasoning' was provided without its required following item.","type":"invalid_request_error"}}`, true},
+		{`{"error":{"message":"Item with id 'rs_01ab' not found. Items are not persisted when store is set to false.","type":"invalid_request_error","param":"input"}}`, true},
+		{"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1.content.0: Invalid `signature` in `thinking` block\"}}", true},
+		{"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.\"}}", true},
+		{`{"error":{"code":400,"message":"Thought signature is not valid","status":"INVALID_ARGUMENT"}}`, true},
+		{`{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}`, true},
+		{`{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include"}}`, false},
+		{`{"type":"error","error":{"type":"invalid_request_error","message":"adaptive thinking is not supported on this model"}}`, false},
+		{`{"error":{"message":"The signature of the deed is at the end of the text","type":"invalid_request_error"}}`, false},
+	}
+	for _, tt := range tests {
+		api, _ := ParseError([]byte(tt.body), true)
+		_, got := errors.AsType[*RefusedOpaque](refusal(Classify(400, api), api, sent))
+		if got != tt.want {
+			t.Errorf("%v for %s", got, tt.body)
+		}
+	}
+}
+
 // FuzzRefusal: whatever is said, only what was sent is learned, and no size that
 // cannot be.
 func FuzzRefusal(f *testing.F) {

@@ -295,6 +295,9 @@ func (l *Learning) refusal(ctx context.Context, req *core.Request, err error) bo
 		req.Refused = append(req.Refused, param.Name)
 		return true
 	}
+	if _, ok := errors.AsType[*provider.RefusedOpaque](err); ok {
+		return withoutOpaque(req)
+	}
 	if fault.CodeOf(err) == fault.UnsupportedByModel && len(req.Tools) > 0 {
 		l.learn(ctx, req.Model, core.FactTools, string(core.KnownNo), core.SourceLearned)
 		return false
@@ -315,6 +318,25 @@ func (l *Learning) refusal(ctx context.Context, req *core.Request, err error) bo
 		}
 	}
 	return false
+}
+
+// withoutOpaque takes the opaque data out of the history of a request, whose
+// messages are the caller's. It reports whether there was any.
+func withoutOpaque(req *core.Request) bool {
+	found := false
+	messages := slices.Clone(req.Messages)
+	for i, msg := range messages {
+		if !slices.ContainsFunc(msg.Parts, func(p core.Part) bool { return p.Envelope != nil }) {
+			continue
+		}
+		found = true
+		messages[i].Parts = slices.Clone(msg.Parts)
+		for k := range messages[i].Parts {
+			messages[i].Parts[k].Envelope = nil
+		}
+	}
+	req.Messages = messages
+	return found
 }
 
 // heard learns from an answer what was not known.

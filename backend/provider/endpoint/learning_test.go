@@ -47,6 +47,7 @@ type picky struct {
 	tools   bool
 	speaks  bool // says a word before it refuses
 	clips   bool // cuts the prompt and does not say so
+	opaque  bool // takes none of its own data back
 	told    core.ModelInfo
 	tellErr error
 	sent    []core.Request
@@ -64,6 +65,11 @@ func (p *picky) Stream(_ context.Context, req core.Request, onDelta func(core.De
 	for _, name := range p.refuses {
 		if !slices.Contains(req.Refused, name) {
 			return refuse(fault.BadRequest, &provider.RefusedParam{Name: name})
+		}
+	}
+	for _, msg := range req.Messages {
+		if p.opaque && slices.ContainsFunc(msg.Parts, func(p core.Part) bool { return p.Envelope != nil }) {
+			return refuse(fault.BadRequest, &provider.RefusedOpaque{})
 		}
 	}
 	if p.limit > 0 && req.MaxOutputTokens > p.limit {
@@ -318,6 +324,36 @@ func TestLearning_Local(t *testing.T) {
 		if c := l.Known(t.Context(), "m"); c.ContextTokens != tt.want {
 			t.Errorf("%s %v: %d tokens, want %d", tt.profile, tt.facts, c.ContextTokens, tt.want)
 		}
+	}
+}
+
+// TestLearning_Opaque: a provider that does not take its own data back, as with
+// another key, is asked once more without it; the caller keeps what it has, and
+// nothing is learned of the model.
+//
+// covers: K2
+func TestLearning_Opaque(t *testing.T) {
+	t.Parallel()
+	p := &picky{opaque: true}
+	l := Learn(p, LearningConfig{Kind: KindOpenAIResponses, Memory: &notebook{}})
+	req := core.Request{Model: "m", Messages: []core.Message{{Role: core.RoleAssistant, Parts: []core.Part{
+		{Type: core.PartText, Text: "hm"}, {Type: core.PartText, Text: "ah", Envelope: &core.Envelope{V: 1}},
+	}}}}
+	if _, err := l.Stream(t.Context(), req, func(core.Delta) {}); err != nil || len(p.sent) != 2 {
+		t.Fatalf("%v after %d requests, want 2", err, len(p.sent))
+	}
+	if req.Messages[0].Parts[1].Envelope == nil || p.sent[1].Messages[0].Parts[1].Text != "ah" {
+		t.Errorf("kept %+v, sent %+v", req.Messages, p.sent[1].Messages)
+	}
+	for _, f := range l.Facts(t.Context(), "m") {
+		if f.Name != core.FactReasoning {
+			t.Errorf("learned %+v", f)
+		}
+	}
+	// Where words were shown the answer is not asked for again.
+	p.sent, p.speaks = nil, true
+	if _, err := l.Stream(t.Context(), req, func(core.Delta) {}); fault.CodeOf(err) != fault.BadRequest || len(p.sent) != 1 {
+		t.Errorf("%v after %d requests, want a bad request after 1", err, len(p.sent))
 	}
 }
 
