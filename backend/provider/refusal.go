@@ -27,6 +27,13 @@ type RefusedOpaque struct{}
 // Error implements error.
 func (e *RefusedOpaque) Error() string { return "the provider does not take its own data back" }
 
+// RefusedTools stands in the chain of a fault whose model calls no tools. Where a
+// server was only started without them, or gives them elsewhere, it does not.
+type RefusedTools struct{}
+
+// Error implements error.
+func (e *RefusedTools) Error() string { return "the model calls no tools" }
+
 // NamedSize stands in the chain of a fault whose refusal names how much the
 // model takes, in tokens; 0 for what it does not name.
 type NamedSize struct {
@@ -73,8 +80,14 @@ func refusal(code fault.Code, e *APIError, sent []string) error {
 			return &RefusedParam{Name: name}
 		}
 	}
+	if code == fault.UnsupportedByModel && !notTheModel.MatchString(strings.ToLower(message)) {
+		return &RefusedTools{}
+	}
 	return nil
 }
+
+// notTheModel is said of how a server was started, and of where it stands.
+var notTheModel = regexp.MustCompile(`--[a-z]+-[a-z-]+|--jinja|\bflag\b|\b(region|country|location|plan|tier|account|organi[sz]ation)\b`)
 
 var (
 	opaqueCodes = regexp.MustCompile(`invalid_encrypted_content|invalid_(thinking_|thought_)?signature|signature_(invalid|mismatch|expired)`)

@@ -169,6 +169,29 @@ func TestRefusal_Opaque(t *testing.T) {
 	}
 }
 
+// TestRefusal_Tools: what only a flag or a place withholds says nothing of the
+// model.
+//
+// covers: K10
+func TestRefusal_Tools(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		"registry.ollama.ai/library/m does not support tools":                                      true,
+		"This model does not support tool use":                                                     true,
+		"模型不支持工具调用":                                                                                true,
+		`\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`: false,
+		"tools are not supported without the --jinja flag":                                         false,
+		"m does not support tools in your region":                                                  false,
+	} {
+		api, _ := ParseError([]byte(`{"error":{"message":"`+message+`","code":400}}`), true)
+		code := Classify(400, api)
+		_, got := errors.AsType[*RefusedTools](refusal(code, api, nil))
+		if code != fault.UnsupportedByModel || got != want {
+			t.Errorf("%s: %s, learned %v", message, code, got)
+		}
+	}
+}
+
 // FuzzRefusal: whatever is said, only what was sent is learned, and no size that
 // cannot be.
 func FuzzRefusal(f *testing.F) {

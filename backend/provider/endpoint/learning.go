@@ -298,7 +298,7 @@ func (l *Learning) refusal(ctx context.Context, req *core.Request, err error) bo
 	if _, ok := errors.AsType[*provider.RefusedOpaque](err); ok {
 		return withoutOpaque(req)
 	}
-	if fault.CodeOf(err) == fault.UnsupportedByModel && len(req.Tools) > 0 {
+	if _, ok := errors.AsType[*provider.RefusedTools](err); ok && len(req.Tools) > 0 {
 		l.learn(ctx, req.Model, core.FactTools, string(core.KnownNo), core.SourceLearned)
 		return false
 	}

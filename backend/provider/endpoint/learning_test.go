@@ -76,7 +76,7 @@ func (p *picky) Stream(_ context.Context, req core.Request, onDelta func(core.De
 		return refuse(fault.BadRequest, &provider.NamedSize{Output: p.limit})
 	}
 	if !p.tools && len(req.Tools) > 0 {
-		return refuse(fault.UnsupportedByModel, nil)
+		return refuse(fault.UnsupportedByModel, &provider.RefusedTools{})
 	}
 	if len(req.Messages) > 1 {
 		return refuse(fault.ContextTooLong, &provider.NamedSize{Context: 8192})
