@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"galley/backend/fault"
 )
@@ -203,11 +202,7 @@ func FuzzRefusal(f *testing.F) {
 		if !ok {
 			return
 		}
-		start := time.Now()
 		err := refusal(Classify(400, api), api, []string{sent})
-		if time.Since(start) > time.Second {
-			t.Error("takes too long")
-		}
 		if p, ok := errors.AsType[*RefusedParam](err); ok && p.Name != sent {
 			t.Errorf("%q was not sent", p.Name)
 		}

@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"galley/backend/agent/core"
@@ -10,8 +9,6 @@ import (
 	"galley/backend/provider"
 	"galley/backend/provider/dialect"
 )
-
-var errNotJSON = errors.New("an event that is no JSON")
 
 // decoder puts one answer together. It implements provider.Decoder.
 type decoder struct {
@@ -45,8 +42,7 @@ func (d *decoder) Optional() []string { return d.optional }
 // Begin implements provider.Decoder.
 func (d *decoder) Begin(r *provider.Redactor) {
 	d.red = r
-	d.shown[0] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Text: s}) }}
-	d.shown[1] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Reasoning: s}) }}
+	d.shown = dialect.Speakers(r, d.onDelta)
 }
 
 // Started implements provider.Decoder.
@@ -60,24 +56,13 @@ func (d *decoder) Done() { d.finished = true }
 
 // Event implements provider.Decoder.
 func (d *decoder) Event(ev provider.Event) error {
-	named := ev.Error || ev.Name == "error"
-	var event dialect.Fields
-	if err := json.Unmarshal(ev.Data, &event); err != nil {
-		if json.Valid(ev.Data) {
-			// Some other JSON: an error in a list or a string, or nothing of ours.
-			if api, ok := provider.ParseError(ev.Data, named); ok {
-				return api
-			}
-			return nil
-		}
-		if named && ev.Data[0] != '{' && ev.Data[0] != '[' {
-			return &provider.APIError{Message: string(ev.Data)}
-		}
-		return errNotJSON
+	event, err := dialect.Event(ev)
+	if event == nil {
+		return err
 	}
 	// The name is a hint; the type decides when both are there.
 	kind := dialect.Str(event["type"])
-	if api := failure(ev.Data, event, kind, named); api != nil {
+	if api := failure(ev.Data, event, kind, dialect.NamesError(ev)); api != nil {
 		return api
 	}
 	if kind == "" {

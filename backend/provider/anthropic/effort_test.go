@@ -12,6 +12,13 @@ import (
 	"galley/backend/agent/core"
 )
 
+// What is said of thinking, in the words of the wire.
+const (
+	summary  = `"display":"summarized","type":"adaptive"}` //nolint:misspell // of the wire
+	adaptive = `thinking {` + summary
+	drops    = `thinking {"block_binding":{"prefix_mismatch_behavior":"drop_block"},` //nolint:misspell // of the wire
+)
+
 func warm(f float64) *float64 { return &f }
 
 // shape is what a request says besides the conversation.
@@ -32,7 +39,6 @@ func shape(got map[string]any) string {
 // covers: K10
 func TestRequest_Effort(t *testing.T) {
 	t.Parallel()
-	const adaptive = `thinking {"display":"summarized","type":"adaptive"}` //nolint:misspell // the words of the wire
 	tests := []struct {
 		profile, model, effort string
 		max                    int
@@ -163,12 +169,12 @@ func TestRequest_ThinkingKept(t *testing.T) {
 		{"", "claude-sonnet-4-5", "", nil, false, 3, false, ``},
 		{"", "claude-sonnet-4-5", "low", nil, false, 3, false, `thinking {"budget_tokens":2048,"type":"enabled"}`},
 		{"", "claude-sonnet-4-5", "low", nil, true, 0, false, ``},
-		{"", "claude-opus-4-6", "low", nil, true, 0, false, `thinking {"display":"summarized","type":"adaptive"}, output_config {"effort":"low"}`}, //nolint:misspell // the words of the wire
+		{"", "claude-opus-4-6", "low", nil, true, 0, false, adaptive + `, output_config {"effort":"low"}`},
 		{"", "claude-opus-4-6", "none", nil, false, 0, false, `thinking {"type":"disabled"}`},
 		{"", "claude-opus-5", "", nil, false, 3, false, ``},
 		{"", "claude-opus-5-5", "", nil, true, 0, false, ``},
-		{"", "claude-opus-5-5", "", nil, false, 3, true, `thinking {"block_binding":{"prefix_mismatch_behavior":"drop_block"},"type":"adaptive"}`},                                                            //nolint:misspell // the words of the wire
-		{"", "claude-fable-5-2", "low", nil, false, 3, true, `thinking {"block_binding":{"prefix_mismatch_behavior":"drop_block"},"display":"summarized","type":"adaptive"}, output_config {"effort":"low"}`}, //nolint:misspell // the words of the wire
+		{"", "claude-opus-5-5", "", nil, false, 3, true, drops + `"type":"adaptive"}`},
+		{"", "claude-fable-5-2", "low", nil, false, 3, true, drops + summary + `, output_config {"effort":"low"}`},
 		{"", "claude-opus-5-5", "", []string{"block_binding"}, false, 3, false, ``},
 		{"", "claude-opus-5-5", "", []string{"thinking"}, false, 3, false, ``},
 		{"", "claude-sonnet-5-5", "none", nil, false, 0, false, `thinking {"type":"between_tools"}`},

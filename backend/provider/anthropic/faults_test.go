@@ -17,6 +17,7 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/fault"
 	"galley/backend/provider"
+	"galley/backend/provider/streamtest"
 )
 
 const plantedKey = "sk-ant-TEST/KEY-1-abcdefghij0123456789"
@@ -26,24 +27,7 @@ func planted(context.Context) (string, error) { return plantedKey, nil }
 // ask sends a small request and returns the fault, in which the key must not be.
 func ask(t *testing.T, cfg Config) *fault.Error {
 	t.Helper()
-	if cfg.Key == nil {
-		cfg.Key = planted
-	}
-	m, err := New(cfg)
-	if err != nil {
-		return fault.From(err)
-	}
-	defer m.Close()
-	_, err = m.Stream(t.Context(), hello(), func(core.Delta) {})
-	if err == nil {
-		return nil
-	}
-	for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", fault.From(err))} {
-		if strings.Contains(s, plantedKey[3:]) || strings.Contains(s, "abcdefghij") {
-			t.Errorf("the key is in the error: %s", s)
-		}
-	}
-	return fault.From(err)
+	return streamtest.Planted(plantedKey, hello(), New)(t, cfg)
 }
 
 func hello() core.Request {
@@ -63,54 +47,28 @@ func TestFaults_ToldApart(t *testing.T) {
 	said := func(kind, words string) string {
 		return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_1"}`, kind, words)
 	}
-	tests := []struct {
-		status int
-		header map[string]string
-		body   string
-		want   fault.Code
-		after  time.Duration
-	}{
-		{401, nil, said("authentication_error", "invalid x-api-key: "+plantedKey), fault.BadKey, 0},
-		{403, nil, said("permission_error", "not for you"), fault.NoPermission, 0},
-		{404, nil, said("not_found_error", "model: heron-9"), fault.ModelNotFound, 0},
-		{404, nil, "", fault.NotAnAPI, 0},
-		{429, map[string]string{"Retry-After": "30"}, said("rate_limit_error", "This request would exceed your organization's rate limit of 40,000 input tokens per minute"), fault.RateLimited, 30 * time.Second},
-		{400, nil, said("invalid_request_error", "Your credit balance is too low to access the Anthropic API."), fault.Quota, 0},
-		{400, nil, said("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"), fault.ContextTooLong, 0},
-		{413, nil, said("request_too_large", "Request exceeds the maximum size"), fault.ContextTooLong, 0},
-		{400, nil, said("invalid_request_error", "messages: at least one message is required"), fault.BadRequest, 0},
-		{400, nil, said("invalid_request_error", "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."), fault.BadRequest, 0},
-		{400, nil, said("invalid_request_error", "This model does not support tool use"), fault.UnsupportedByModel, 0},
-		{500, nil, said("api_error", "Internal server error"), fault.ProviderError, 0},
-		{504, nil, said("timeout_error", "Request timed out"), fault.ProviderError, 0},
-		{529, map[string]string{"Retry-After-Ms": "1500"}, said("overloaded_error", "Overloaded"), fault.Overloaded, 1500 * time.Millisecond},
-		{529, nil, "<html>", fault.Overloaded, 0},
-		{200, nil, "<html>", fault.NotAnAPI, 0},
-		{200, nil, `{"choices":[{"message":{"content":"hi"}}]}`, fault.NotAnAPI, 0},
-		{200, nil, `{}`, fault.NotAnAPI, 0},
-		{200, nil, `{"type":"message"}`, fault.NotAnAPI, 0},
-		{200, nil, `{"type":"message","content":[{"type":"te`, fault.StreamCut, 0},
-	}
-	for i, tt := range tests {
-		t.Run(fmt.Sprint(i, " ", tt.status, " ", tt.want), func(t *testing.T) {
-			t.Parallel()
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				for k, v := range tt.header {
-					w.Header().Set(k, v)
-				}
-				w.WriteHeader(tt.status)
-				_, _ = io.WriteString(w, tt.body)
-			}))
-			t.Cleanup(s.Close)
-			f := ask(t, Config{BaseURL: s.URL})
-			if f == nil || f.Code != tt.want || f.RetryAfter != tt.after {
-				t.Fatalf("%v, want %s after %v", f, tt.want, tt.after)
-			}
-			if !strings.HasPrefix(f.Detail, strings.TrimPrefix(s.URL, "http://")) {
-				t.Errorf("the detail %q does not name the host", f.Detail)
-			}
-		})
-	}
+	streamtest.ToldApart(t, ask, []streamtest.Answered{
+		{Status: 401, Body: said("authentication_error", "invalid x-api-key: "+plantedKey), Want: fault.BadKey},
+		{Status: 403, Body: said("permission_error", "not for you"), Want: fault.NoPermission},
+		{Status: 404, Body: said("not_found_error", "model: heron-9"), Want: fault.ModelNotFound},
+		{Status: 404, Want: fault.NotAnAPI},
+		{Status: 429, Header: map[string]string{"Retry-After": "30"}, Body: said("rate_limit_error", "This request would exceed your organization's rate limit of 40,000 input tokens per minute"), Want: fault.RateLimited, After: 30 * time.Second},
+		{Status: 400, Body: said("invalid_request_error", "Your credit balance is too low to access the Anthropic API."), Want: fault.Quota},
+		{Status: 400, Body: said("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"), Want: fault.ContextTooLong},
+		{Status: 413, Body: said("request_too_large", "Request exceeds the maximum size"), Want: fault.ContextTooLong},
+		{Status: 400, Body: said("invalid_request_error", "messages: at least one message is required"), Want: fault.BadRequest},
+		{Status: 400, Body: said("invalid_request_error", "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."), Want: fault.BadRequest},
+		{Status: 400, Body: said("invalid_request_error", "This model does not support tool use"), Want: fault.UnsupportedByModel},
+		{Status: 500, Body: said("api_error", "Internal server error"), Want: fault.ProviderError},
+		{Status: 504, Body: said("timeout_error", "Request timed out"), Want: fault.ProviderError},
+		{Status: 529, Header: map[string]string{"Retry-After-Ms": "1500"}, Body: said("overloaded_error", "Overloaded"), Want: fault.Overloaded, After: 1500 * time.Millisecond},
+		{Status: 529, Body: "<html>", Want: fault.Overloaded},
+		{Status: 200, Body: "<html>", Want: fault.NotAnAPI},
+		{Status: 200, Body: `{"choices":[{"message":{"content":"hi"}}]}`, Want: fault.NotAnAPI},
+		{Status: 200, Body: `{}`, Want: fault.NotAnAPI},
+		{Status: 200, Body: `{"type":"message"}`, Want: fault.NotAnAPI},
+		{Status: 200, Body: `{"type":"message","content":[{"type":"te`, Want: fault.StreamCut},
+	})
 }
 
 // TestFaults_Echo: a provider that says the key back, in each way, is quoted
@@ -123,7 +81,7 @@ func TestFaults_Echo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bodies := map[string]string{
+	streamtest.Echo(t, plantedKey, ask, map[string]string{
 		"json":    `{"type":"error","error":{"message":` + string(quoted) + `,"type":"` + plantedKey + `","code":"` + plantedKey + `","param":"` + plantedKey + `"}}`,
 		"slashes": `{"type":"error","error":"` + strings.ReplaceAll(plantedKey, "/", `\/`) + `"}`,
 		"escapes": `{"type":"error","error":{"message":"you sent sk\u002dant\u002dTEST\u002fKEY\u002d1\u002dabcdefghij0123456789"}}`,
@@ -134,29 +92,8 @@ func TestFaults_Echo(t *testing.T) {
 		"plain":   "event: error\ndata: no such key " + plantedKey + "\n\n",
 		"type":    "event: error\ndata: {\"type\":\"" + plantedKey + "_error\"}\n\n",
 		"reason":  "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"error\"},\"error\":\"" + plantedKey + "\"}\n\n",
-	}
-	for name, body := range bodies {
-		for _, status := range []int{200, 401, 500} {
-			t.Run(fmt.Sprint(name, status), func(t *testing.T) {
-				t.Parallel()
-				s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					w.WriteHeader(status)
-					half := len(body) / 2
-					_, _ = io.WriteString(w, body[:half])
-					w.(http.Flusher).Flush()
-					_, _ = io.WriteString(w, body[half:])
-				}))
-				t.Cleanup(s.Close)
-				f := ask(t, Config{BaseURL: s.URL})
-				if f == nil {
-					t.Fatal("no fault")
-				}
-				if b64 := base64.StdEncoding.EncodeToString([]byte("Bearer " + plantedKey)); strings.Contains(f.Error(), b64[12:24]) {
-					t.Errorf("the key is there in base64: %s", f)
-				}
-			})
-		}
-	}
+	})
+
 	t.Run("answer", func(t *testing.T) {
 		t.Parallel()
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

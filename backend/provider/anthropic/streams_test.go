@@ -24,24 +24,11 @@ func TestStreams(t *testing.T) {
 	streamtest.Suite(t, rowsFile, provider.Messages, 79, New)
 }
 
-// said is a row whose whole body is one piece.
-func said(body string) streamtest.Row {
-	var r streamtest.Row
-	r.HTTP.Status = 200
-	r.Chunks = []streamtest.Chunk{{Data: []byte(body)}}
-	return r
-}
-
 // play plays a row in one piece and byte by byte.
 func play(t *testing.T, r streamtest.Row) {
 	t.Helper()
 	for _, limit := range []int{1 << 20, 1} {
-		cfg, stop, err := r.Serve(limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(stop)
-		streamtest.Play(t, r, cfg, New)
+		streamtest.PlayAt(t, r, limit, New)
 	}
 }
 
@@ -236,7 +223,7 @@ func TestStreams_Neighbours(t *testing.T) {
 		tt := tests[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := said(tt.body)
+			r := streamtest.Said(tt.body)
 			r.Expect.Finish = core.FinishEndTurn
 			if tt.want.calls != "" {
 				one(t, &r, tt.want.calls)
@@ -300,7 +287,7 @@ func TestStreams_Faults(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := said(tt.body)
+			r := streamtest.Said(tt.body)
 			r.Expect.Fault, r.Expect.Partial = tt.want, "whole"
 			play(t, r)
 		})
@@ -321,7 +308,7 @@ func TestStreams_Faults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := said(tt.body)
+			r := streamtest.Said(tt.body)
 			r.Expect.Fault = tt.want
 			play(t, r)
 		})
@@ -333,7 +320,7 @@ func TestStreams_Faults(t *testing.T) {
 func TestStreams_Clipped(t *testing.T) {
 	t.Parallel()
 	for profile, clipped := range map[string]bool{"": false, "compatible": false, "ollama": true, "llamacpp": true} {
-		r := said(events(messageHas, textDelta, endOfTurn))
+		r := streamtest.Said(events(messageHas, textDelta, endOfTurn))
 		r.Profile, r.Request.PromptTokensEstimate = profile, 100
 		r.Expect.Text, r.Expect.Finish, r.Expect.Clipped = "whole", core.FinishEndTurn, clipped
 		r.Expect.Usage = &core.Usage{Input: 3, Output: 1}

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 
@@ -10,8 +9,6 @@ import (
 	"galley/backend/provider"
 	"galley/backend/provider/dialect"
 )
-
-var errNotJSON = errors.New("an event that is no JSON")
 
 // decoder puts one answer together. It implements provider.Decoder.
 type decoder struct {
@@ -47,8 +44,7 @@ func newDecoder(p provider.Profile, req core.Request, r encoded, onDelta func(co
 // Begin implements provider.Decoder.
 func (d *decoder) Begin(r *provider.Redactor) {
 	d.red = r
-	d.shown[0] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Text: s}) }}
-	d.shown[1] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Reasoning: s}) }}
+	d.shown = dialect.Speakers(r, d.onDelta)
 }
 
 // Started implements provider.Decoder.
@@ -66,12 +62,9 @@ func (d *decoder) Optional() []string { return d.optional }
 
 // Event implements provider.Decoder.
 func (d *decoder) Event(ev provider.Event) error {
-	named := ev.Error || ev.Name == "error"
+	named := dialect.NamesError(ev)
 	if !json.Valid(ev.Data) {
-		if named && ev.Data[0] != '{' && ev.Data[0] != '[' {
-			return &provider.APIError{Message: string(ev.Data)}
-		}
-		return errNotJSON
+		return dialect.Plain(ev)
 	}
 	if ev.Data[0] != '[' {
 		return d.read(ev.Data, named)

@@ -3,7 +3,6 @@ package openaichat
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"galley/backend/agent/core"
@@ -11,8 +10,6 @@ import (
 	"galley/backend/provider"
 	"galley/backend/provider/dialect"
 )
-
-var errNotJSON = errors.New("an event that is no JSON")
 
 // decoder puts one answer together. It implements provider.Decoder.
 type decoder struct {
@@ -54,8 +51,7 @@ func newDecoder(p provider.Profile, req core.Request, names dialect.Names, onDel
 // Begin implements provider.Decoder.
 func (d *decoder) Begin(r *provider.Redactor) {
 	d.red = r
-	d.shown[0] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Text: s}) }}
-	d.shown[1] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Reasoning: s}) }}
+	d.shown = dialect.Speakers(r, d.onDelta)
 }
 
 // Optional tells package provider what may be refused.
@@ -72,24 +68,13 @@ func (d *decoder) Done() { d.finished = true }
 
 // Event implements provider.Decoder.
 func (d *decoder) Event(ev provider.Event) error {
-	named := ev.Error || ev.Name == "error"
-	var chunk dialect.Fields
-	if err := json.Unmarshal(ev.Data, &chunk); err != nil {
-		if json.Valid(ev.Data) {
-			// Some other JSON: an error in a list, or nothing of ours.
-			if api, ok := provider.ParseError(ev.Data, named); ok {
-				return api
-			}
-			return nil
-		}
-		if named && ev.Data[0] != '{' && ev.Data[0] != '[' {
-			return &provider.APIError{Message: string(ev.Data)}
-		}
-		return errNotJSON
+	chunk, err := dialect.Event(ev)
+	if chunk == nil {
+		return err
 	}
 	choices := dialect.List(chunk["choices"])
 	if !dialect.IsNull(chunk["error"]) || len(choices) == 0 {
-		lenient := named && chunk["choices"] == nil
+		lenient := dialect.NamesError(ev) && chunk["choices"] == nil
 		if api, ok := provider.ParseError(ev.Data, lenient); ok {
 			return api
 		}

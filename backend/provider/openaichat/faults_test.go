@@ -29,6 +29,7 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/fault"
 	"galley/backend/provider"
+	"galley/backend/provider/streamtest"
 )
 
 const plantedKey = "sk-TEST/KEY-1-abcdefghij0123456789"
@@ -38,24 +39,7 @@ func planted(context.Context) (string, error) { return plantedKey, nil }
 // ask sends a small request and returns the fault, in which the key must not be.
 func ask(t *testing.T, cfg Config) *fault.Error {
 	t.Helper()
-	if cfg.Key == nil {
-		cfg.Key = planted
-	}
-	m, err := New(cfg)
-	if err != nil {
-		return fault.From(err)
-	}
-	defer m.Close()
-	_, err = m.Stream(t.Context(), hello(), func(core.Delta) {})
-	if err == nil {
-		return nil
-	}
-	for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", fault.From(err))} {
-		if strings.Contains(s, plantedKey[3:]) || strings.Contains(s, "abcdefghij") {
-			t.Errorf("the key is in the error: %s", s)
-		}
-	}
-	return fault.From(err)
+	return streamtest.Planted(plantedKey, hello(), New)(t, cfg)
 }
 
 func hello() core.Request {
@@ -72,44 +56,18 @@ func userSays(s string) core.Message {
 // covers: K6
 func TestFaults_ToldApart(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		status int
-		header map[string]string
-		body   string
-		want   fault.Code
-		after  time.Duration
-	}{
-		{401, nil, `{"error":{"message":"Incorrect API key provided: ` + plantedKey + `"}}`, fault.BadKey, 0},
-		{403, nil, `{"error":{"message":"not for you"}}`, fault.NoPermission, 0},
-		{404, nil, `{"error":{"message":"The model fern-2 does not exist","code":"model_not_found"}}`, fault.ModelNotFound, 0},
-		{429, map[string]string{"Retry-After": "30"}, `{"error":{"message":"slow down"}}`, fault.RateLimited, 30 * time.Second},
-		{429, nil, `{"error":{"code":"insufficient_quota"}}`, fault.Quota, 0},
-		{400, nil, `{"error":{"code":"context_length_exceeded"}}`, fault.ContextTooLong, 0},
-		{400, nil, `{"error":{"message":"bad"}}`, fault.BadRequest, 0},
-		{500, nil, ``, fault.ProviderError, 0},
-		{529, nil, ``, fault.Overloaded, 0},
-		{200, nil, `<html>`, fault.NotAnAPI, 0},
-	}
-	for _, tt := range tests {
-		t.Run(fmt.Sprint(tt.status, " ", tt.want), func(t *testing.T) {
-			t.Parallel()
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				for k, v := range tt.header {
-					w.Header().Set(k, v)
-				}
-				w.WriteHeader(tt.status)
-				_, _ = io.WriteString(w, tt.body)
-			}))
-			t.Cleanup(s.Close)
-			f := ask(t, Config{BaseURL: s.URL})
-			if f == nil || f.Code != tt.want || f.RetryAfter != tt.after {
-				t.Fatalf("%v after %v, want %s after %v", f, f.RetryAfter, tt.want, tt.after)
-			}
-			if !strings.HasPrefix(f.Detail, strings.TrimPrefix(s.URL, "http://")) {
-				t.Errorf("the detail %q does not name the host", f.Detail)
-			}
-		})
-	}
+	streamtest.ToldApart(t, ask, []streamtest.Answered{
+		{Status: 401, Body: `{"error":{"message":"Incorrect API key provided: ` + plantedKey + `"}}`, Want: fault.BadKey},
+		{Status: 403, Body: `{"error":{"message":"not for you"}}`, Want: fault.NoPermission},
+		{Status: 404, Body: `{"error":{"message":"The model fern-2 does not exist","code":"model_not_found"}}`, Want: fault.ModelNotFound},
+		{Status: 429, Header: map[string]string{"Retry-After": "30"}, Body: `{"error":{"message":"slow down"}}`, Want: fault.RateLimited, After: 30 * time.Second},
+		{Status: 429, Body: `{"error":{"code":"insufficient_quota"}}`, Want: fault.Quota},
+		{Status: 400, Body: `{"error":{"code":"context_length_exceeded"}}`, Want: fault.ContextTooLong},
+		{Status: 400, Body: `{"error":{"message":"bad"}}`, Want: fault.BadRequest},
+		{Status: 500, Want: fault.ProviderError},
+		{Status: 529, Want: fault.Overloaded},
+		{Status: 200, Body: `<html>`, Want: fault.NotAnAPI},
+	})
 }
 
 // TestFaults_Echo: a provider that says the key back, in each way, is quoted
@@ -120,7 +78,7 @@ func TestFaults_Echo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bodies := map[string]string{
+	streamtest.Echo(t, plantedKey, ask, map[string]string{
 		"json":    `{"error":{"message":` + string(quoted) + `,"type":"` + plantedKey + `","code":"` + plantedKey + `","param":"` + plantedKey + `"}}`,
 		"slashes": `{"error":"` + strings.ReplaceAll(plantedKey, "/", `\/`) + `"}`,
 		"escapes": `{"error":"you sent sk\u002dTEST\u002fKEY\u002d1\u002dabcdefghij0123456789"}`,
@@ -128,29 +86,8 @@ func TestFaults_Echo(t *testing.T) {
 		"text":    "no such key: " + plantedKey,
 		"split":   "no such key: " + plantedKey[:20] + "\n" + plantedKey[20:],
 		"stream":  "data: {\"error\":{\"message\":\"" + plantedKey + "\"}}\n\n",
-	}
-	for name, body := range bodies {
-		for _, status := range []int{200, 401, 500} {
-			t.Run(fmt.Sprint(name, status), func(t *testing.T) {
-				t.Parallel()
-				s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					w.WriteHeader(status)
-					half := len(body) / 2
-					_, _ = io.WriteString(w, body[:half])
-					w.(http.Flusher).Flush()
-					_, _ = io.WriteString(w, body[half:])
-				}))
-				t.Cleanup(s.Close)
-				f := ask(t, Config{BaseURL: s.URL})
-				if f == nil {
-					t.Fatal("no fault")
-				}
-				if b64 := base64.StdEncoding.EncodeToString([]byte("Bearer " + plantedKey)); strings.Contains(f.Error(), b64[12:24]) {
-					t.Errorf("the key is there in base64: %s", f)
-				}
-			})
-		}
-	}
+	})
+
 	t.Run("answer", func(t *testing.T) {
 		t.Parallel()
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

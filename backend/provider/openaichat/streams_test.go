@@ -19,22 +19,9 @@ func TestStreams(t *testing.T) {
 	streamtest.Suite(t, rowsFile, provider.Chat, 147, New)
 }
 
-// said is a row whose whole body is one piece.
-func said(body string) streamtest.Row {
-	var r streamtest.Row
-	r.HTTP.Status = 200
-	r.Chunks = []streamtest.Chunk{{Data: []byte(body)}}
-	return r
-}
-
 func play(t *testing.T, r streamtest.Row) {
 	t.Helper()
-	cfg, stop, err := r.Serve(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	streamtest.Play(t, r, cfg, New)
+	streamtest.PlayAt(t, r, 1<<20, New)
 }
 
 // TestStreams_AfterFinish: what comes after the finish can bring usage, and
@@ -55,7 +42,7 @@ func TestStreams_AfterFinish(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := said(whole + rest)
+			r := streamtest.Said(whole + rest)
 			r.Expect.Text, r.Expect.Finish = "whole", core.FinishEndTurn
 			r.Expect.Usage = &core.Usage{Input: 3, Output: 1}
 			play(t, r)
@@ -66,7 +53,7 @@ func TestStreams_AfterFinish(t *testing.T) {
 // TestStreams_SecondChoice: a second answer beside the first is not mixed in.
 func TestStreams_SecondChoice(t *testing.T) {
 	t.Parallel()
-	r := said(
+	r := streamtest.Said(
 		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}},{\"index\":1,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"length\"}]}\n\n" +
 			"data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"y\"}}]}\n\n" +
 			"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")

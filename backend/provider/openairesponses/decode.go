@@ -2,7 +2,6 @@ package openairesponses
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"galley/backend/agent/core"
@@ -10,8 +9,6 @@ import (
 	"galley/backend/provider"
 	"galley/backend/provider/dialect"
 )
-
-var errNotJSON = errors.New("an event that is no JSON")
 
 // decoder puts one answer together. It implements provider.Decoder.
 type decoder struct {
@@ -47,8 +44,7 @@ func (d *decoder) Optional() []string { return d.sent.optional }
 // Begin implements provider.Decoder.
 func (d *decoder) Begin(r *provider.Redactor) {
 	d.red = r
-	d.shown[0] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Text: s}) }}
-	d.shown[1] = dialect.Speaker{Red: r, Say: func(s string) { d.onDelta(core.Delta{Reasoning: s}) }}
+	d.shown = dialect.Speakers(r, d.onDelta)
 }
 
 // Started implements provider.Decoder.
@@ -63,20 +59,9 @@ func (d *decoder) Done() {}
 
 // Event implements provider.Decoder.
 func (d *decoder) Event(ev provider.Event) error {
-	named := ev.Error || ev.Name == "error"
-	var m dialect.Fields
-	if err := json.Unmarshal(ev.Data, &m); err != nil {
-		if json.Valid(ev.Data) {
-			// Some other JSON: an error in a list, or nothing of ours.
-			if api, ok := provider.ParseError(ev.Data, named); ok {
-				return api
-			}
-			return nil
-		}
-		if named && ev.Data[0] != '{' && ev.Data[0] != '[' {
-			return &provider.APIError{Message: string(ev.Data)}
-		}
-		return errNotJSON
+	m, err := dialect.Event(ev)
+	if m == nil {
+		return err
 	}
 	typ := dialect.Str(m["type"])
 	if typ == "" {
@@ -102,7 +87,7 @@ func (d *decoder) Event(ev provider.Event) error {
 // (decision 24).
 func failure(ev provider.Event, typ string, m dialect.Fields) error {
 	ours := strings.HasPrefix(typ, "response.")
-	named := typ == "error" || !ours && (ev.Error || ev.Name == "error")
+	named := typ == "error" || !ours && dialect.NamesError(ev)
 	// The failure of a tool that the provider runs is none of the answer.
 	toolFailed := ours && strings.HasSuffix(typ, ".failed") && typ != "response.failed"
 	switch {

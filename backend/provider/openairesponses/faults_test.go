@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +15,7 @@ import (
 	"galley/backend/agent/core"
 	"galley/backend/fault"
 	"galley/backend/provider"
+	"galley/backend/provider/streamtest"
 )
 
 const plantedKey = "sk-TEST/KEY-1-abcdefghij0123456789"
@@ -25,24 +25,7 @@ func planted(context.Context) (string, error) { return plantedKey, nil }
 // ask sends a small request and returns the fault, in which the key must not be.
 func ask(t *testing.T, cfg Config) *fault.Error {
 	t.Helper()
-	if cfg.Key == nil {
-		cfg.Key = planted
-	}
-	m, err := New(cfg)
-	if err != nil {
-		return fault.From(err)
-	}
-	defer m.Close()
-	a, err := m.Stream(t.Context(), hello(), func(core.Delta) {})
-	if err == nil {
-		return nil
-	}
-	for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", fault.From(err)), a.Text + a.Reasoning} {
-		if strings.Contains(s, plantedKey[3:]) || strings.Contains(s, "abcdefghij") {
-			t.Errorf("the key is in the error: %s", s)
-		}
-	}
-	return fault.From(err)
+	return streamtest.Planted(plantedKey, hello(), New)(t, cfg)
 }
 
 // TestFaults_ToldApart: what comes back from a server, each its own code.
@@ -51,49 +34,23 @@ func ask(t *testing.T, cfg Config) *fault.Error {
 // covers: K6
 func TestFaults_ToldApart(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		status int
-		header map[string]string
-		body   string
-		want   fault.Code
-		after  time.Duration
-	}{
-		{401, nil, `{"error":{"message":"Incorrect API key provided: ` + plantedKey + `"}}`, fault.BadKey, 0},
-		{403, nil, `{"error":{"message":"not for you"}}`, fault.NoPermission, 0},
-		{404, nil, `{"error":{"message":"The model 'fern-2' does not exist","code":"model_not_found"}}`, fault.ModelNotFound, 0},
-		{404, nil, `{"error":{"message":"Invalid URL (POST /v1/v1/responses)","type":"invalid_request_error"}}`, fault.BadRequest, 0},
-		{404, nil, ``, fault.NotAnAPI, 0},
-		{429, map[string]string{"Retry-After": "30"}, `{"error":{"message":"slow down"}}`, fault.RateLimited, 30 * time.Second},
-		{429, nil, `{"error":{"code":"insufficient_quota"}}`, fault.Quota, 0},
-		{400, nil, `{"error":{"code":"context_length_exceeded"}}`, fault.ContextTooLong, 0},
-		{400, nil, `{"error":{"message":"Item 'rs_1' of type 'reasoning' was provided without its required following item.","type":"invalid_request_error","param":"input"}}`, fault.BadRequest, 0},
-		{400, nil, `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","code":"invalid_prompt"}}`, fault.Refused, 0},
-		{413, nil, ``, fault.ContextTooLong, 0},
-		{500, nil, ``, fault.ProviderError, 0},
-		{529, nil, ``, fault.Overloaded, 0},
-		{302, map[string]string{"Location": "https://login.test/"}, ``, fault.NotAnAPI, 0},
-		{200, nil, `<html>`, fault.NotAnAPI, 0},
-	}
-	for _, tt := range tests {
-		t.Run(fmt.Sprint(tt.status, " ", tt.want), func(t *testing.T) {
-			t.Parallel()
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				for k, v := range tt.header {
-					w.Header().Set(k, v)
-				}
-				w.WriteHeader(tt.status)
-				_, _ = io.WriteString(w, tt.body)
-			}))
-			t.Cleanup(s.Close)
-			f := ask(t, Config{BaseURL: s.URL})
-			if f == nil || f.Code != tt.want || f.RetryAfter != tt.after {
-				t.Fatalf("%v, want %s after %v", f, tt.want, tt.after)
-			}
-			if !strings.HasPrefix(f.Detail, strings.TrimPrefix(s.URL, "http://")) {
-				t.Errorf("the detail %q does not name the host", f.Detail)
-			}
-		})
-	}
+	streamtest.ToldApart(t, ask, []streamtest.Answered{
+		{Status: 401, Body: `{"error":{"message":"Incorrect API key provided: ` + plantedKey + `"}}`, Want: fault.BadKey},
+		{Status: 403, Body: `{"error":{"message":"not for you"}}`, Want: fault.NoPermission},
+		{Status: 404, Body: `{"error":{"message":"The model 'fern-2' does not exist","code":"model_not_found"}}`, Want: fault.ModelNotFound},
+		{Status: 404, Body: `{"error":{"message":"Invalid URL (POST /v1/v1/responses)","type":"invalid_request_error"}}`, Want: fault.BadRequest},
+		{Status: 404, Want: fault.NotAnAPI},
+		{Status: 429, Header: map[string]string{"Retry-After": "30"}, Body: `{"error":{"message":"slow down"}}`, Want: fault.RateLimited, After: 30 * time.Second},
+		{Status: 429, Body: `{"error":{"code":"insufficient_quota"}}`, Want: fault.Quota},
+		{Status: 400, Body: `{"error":{"code":"context_length_exceeded"}}`, Want: fault.ContextTooLong},
+		{Status: 400, Body: `{"error":{"message":"Item 'rs_1' of type 'reasoning' was provided without its required following item.","type":"invalid_request_error","param":"input"}}`, Want: fault.BadRequest},
+		{Status: 400, Body: `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","code":"invalid_prompt"}}`, Want: fault.Refused},
+		{Status: 413, Want: fault.ContextTooLong},
+		{Status: 500, Want: fault.ProviderError},
+		{Status: 529, Want: fault.Overloaded},
+		{Status: 302, Header: map[string]string{"Location": "https://login.test/"}, Want: fault.NotAnAPI},
+		{Status: 200, Body: `<html>`, Want: fault.NotAnAPI},
+	})
 }
 
 // TestFaults_Learned: a refusal of what may be left out says so, one of anything
@@ -144,7 +101,7 @@ func TestFaults_Echo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bodies := map[string]string{
+	streamtest.Echo(t, plantedKey, ask, map[string]string{
 		"json":    `{"error":{"message":` + string(quoted) + `,"type":"` + plantedKey + `","code":"` + plantedKey + `","param":"` + plantedKey + `"}}`,
 		"slashes": `{"error":"` + strings.ReplaceAll(plantedKey, "/", `\/`) + `"}`,
 		"escapes": `{"error":"you sent sk\u002dTEST\u002fKEY\u002d1\u002dabcdefghij0123456789"}`,
@@ -154,29 +111,7 @@ func TestFaults_Echo(t *testing.T) {
 		"failed":  body(half, `{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":`+string(quoted)+`}}}`),
 		"partial": body(`{"type":"response.output_text.delta","item_id":"m","delta":`+string(quoted)+`}`, `{"type":"response.reasoning_text.delta","item_id":"r","delta":`+string(quoted)+`}`),
 		"whole":   `{"object":"response","status":"failed","error":{"code":"server_error","message":` + string(quoted) + `}}`,
-	}
-	for name, body := range bodies {
-		for _, status := range []int{200, 401, 500} {
-			t.Run(fmt.Sprint(name, status), func(t *testing.T) {
-				t.Parallel()
-				s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					w.WriteHeader(status)
-					half := len(body) / 2
-					_, _ = io.WriteString(w, body[:half])
-					w.(http.Flusher).Flush()
-					_, _ = io.WriteString(w, body[half:])
-				}))
-				t.Cleanup(s.Close)
-				f := ask(t, Config{BaseURL: s.URL})
-				if f == nil {
-					t.Fatal("no fault")
-				}
-				if b64 := base64.StdEncoding.EncodeToString([]byte("Bearer " + plantedKey)); strings.Contains(f.Error(), b64[12:24]) {
-					t.Errorf("the key is there in base64: %s", f)
-				}
-			})
-		}
-	}
+	})
 }
 
 // TestFaults_EchoInAnswer: an answer that holds the key, in whichever field and

@@ -10,6 +10,7 @@ import (
 
 	"galley/backend/agent/core"
 	"galley/backend/provider"
+	"galley/backend/provider/dialect"
 	"galley/backend/provider/streamtest"
 )
 
@@ -52,7 +53,7 @@ func FuzzDecoder(f *testing.F) {
 				t.Errorf("a failed answer has calls: %+v", a)
 			}
 			_, api := errors.AsType[*provider.APIError](err)
-			if !api && !errors.Is(err, errNotJSON) {
+			if !api && !errors.Is(err, dialect.ErrNotJSON) {
 				t.Errorf("an error of no kind: %v", err)
 			}
 			return

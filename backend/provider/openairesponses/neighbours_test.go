@@ -31,9 +31,8 @@ func body(events ...string) string {
 // expected as JSON.
 func row(t *testing.T, profile, body, expect string) streamtest.Row {
 	t.Helper()
-	var r streamtest.Row
-	r.HTTP.Status, r.Profile = 200, profile
-	r.Chunks = []streamtest.Chunk{{Data: []byte(body)}}
+	r := streamtest.Said(body)
+	r.Profile = profile
 	if err := json.Unmarshal([]byte(expect), &r.Expect); err != nil {
 		t.Fatalf("%s: %v", expect, err)
 	}
@@ -42,12 +41,7 @@ func row(t *testing.T, profile, body, expect string) streamtest.Row {
 
 func play(t *testing.T, r streamtest.Row) {
 	t.Helper()
-	cfg, stop, err := r.Serve(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	streamtest.Play(t, r, cfg, New)
+	streamtest.PlayAt(t, r, 1<<20, New)
 }
 
 // Events that many of the neighbours share.
@@ -360,12 +354,7 @@ func TestNeighbours_Timers(t *testing.T) {
 			if tt.after != "hold" {
 				r.Chunks = append(r.Chunks, streamtest.Chunk{Data: []byte(tt.after)})
 			}
-			cfg, stop, err := r.Serve(1 << 20)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(stop)
-			streamtest.Play(t, r, cfg, New)
+			streamtest.PlayAt(t, r, 1<<20, New)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"net/http"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -82,12 +83,7 @@ func each[M core.Model](t *testing.T, all []Row, limit int, open func(dialect.Co
 		}
 		t.Run(r.ID, func(t *testing.T) {
 			t.Parallel()
-			cfg, stop, err := cutRow.Serve(limit)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(stop)
-			Play(t, cutRow, cfg, open)
+			PlayAt(t, cutRow, limit, open)
 		})
 	}
 }
@@ -100,10 +96,35 @@ func Play[M core.Model](t *testing.T, r Row, cfg dialect.Config, open func(diale
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, ok := any(m).(interface{ Close() }); ok {
-		defer c.Close()
-	}
+	defer release(m)
 	for _, wrong := range r.Run(t.Context(), m) {
 		t.Error(wrong)
+	}
+}
+
+// Said is a row whose whole body is one piece.
+func Said(body string) Row {
+	var r Row
+	r.HTTP.Status = http.StatusOK
+	r.Chunks = []Chunk{{Data: []byte(body)}}
+	return r
+}
+
+// PlayAt plays a row over a real socket to a client that reads at most limit
+// bytes at a time.
+func PlayAt[M core.Model](t *testing.T, r Row, limit int, open func(dialect.Config) (M, error)) {
+	t.Helper()
+	cfg, stop, err := r.Serve(limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	Play(t, r, cfg, open)
+}
+
+// release lets idle connections of a model go.
+func release(m any) {
+	if c, ok := m.(interface{ Close() }); ok {
+		c.Close()
 	}
 }
