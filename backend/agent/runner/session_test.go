@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,14 +99,10 @@ func TestQueue_EightThenBusy(t *testing.T) {
 	if again := r.submit(message("c0", create, core.ToolCreateDocument)); again.RunID != first.RunID {
 		t.Error("a command that came again was refused or made anew")
 	}
-	shown := map[core.RunID]bool{}
-	for _, e := range r.events {
-		shown[e.RunID] = shown[e.RunID] || e.Type == core.EventRunAccepted
-	}
 	for _, q := range queued {
-		if !shown[q.RunID] {
-			t.Errorf("run %s is not shown", q.RunID)
-		}
+		r.until("run "+string(q.RunID)+" is shown", func() bool {
+			return slices.ContainsFunc(r.events, func(e core.Event) bool { return e.RunID == q.RunID && e.Type == core.EventRunAccepted })
+		})
 	}
 	r.must(wire.MethodRunCancel, wire.CancelParams{CommandID: "x", RunID: queued[3].RunID}, nil)
 	r.endsAs(queued[3].RunID, core.RunCancelled)

@@ -34,8 +34,7 @@ type Send struct {
 	// ProviderID and ProviderName are those of the time.
 	ProviderID, ProviderName string
 	Model                    string
-	// Purpose is conversation, rewrite, compaction, chat, test, models or
-	// describe.
+	// Purpose is conversation, rewrite, chat, test, models or describe.
 	Purpose   string
 	SessionID core.SessionID
 	RunID     core.RunID

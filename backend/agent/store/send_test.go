@@ -109,10 +109,10 @@ func TestSends_PurposesAreFew(t *testing.T) {
 	n.Purpose = "other"
 	_, err := s.BeginSend(t.Context(), n, nil)
 	wantCode(t, err, fault.Internal)
-	for _, n.Purpose = range []string{"conversation", "rewrite", "compaction", "chat", "test", "models", "describe"} {
+	for _, n.Purpose = range []string{"conversation", "rewrite", "chat", "test", "models", "describe"} {
 		sent(t, s, n, "x")
 	}
-	if len(sends(t, s).Sends) != 7 {
+	if len(sends(t, s).Sends) != 6 {
 		t.Errorf("got %v", sendIDs(t, s))
 	}
 }

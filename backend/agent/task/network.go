@@ -55,6 +55,12 @@ func ProviderConfig(ctx context.Context, s *settings.Store, net *network.Resolve
 	return c, nil
 }
 
+// Named is a provider for what the Runner knows of it without a request: it has
+// neither a key nor the way there.
+func Named(p settings.Provider) wire.ProviderConfig {
+	return wire.ProviderConfig{ID: p.ID, Name: p.Name, Kind: p.Kind, Profile: p.Profile, BaseURL: p.BaseURL}
+}
+
 // NetworkSetting is what the person set, for package network.
 func NetworkSetting(n settings.Network) network.Setting {
 	return network.Setting{Mode: n.Proxy, URL: n.ProxyURL, User: n.ProxyUser, Bypass: n.Bypass}
@@ -139,10 +145,4 @@ func openPassword(stored string) string {
 		return stored
 	}
 	return string(raw)
-}
-
-// Named is a provider for what the Runner knows of it without a request: it has
-// neither a key nor the way there.
-func Named(p settings.Provider) wire.ProviderConfig {
-	return wire.ProviderConfig{ID: p.ID, Name: p.Name, Kind: p.Kind, Profile: p.Profile, BaseURL: p.BaseURL}
 }

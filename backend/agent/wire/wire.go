@@ -555,8 +555,7 @@ type Send struct {
 	ProviderID   string `json:"providerId"`
 	ProviderName string `json:"providerName"`
 	Model        string `json:"model"`
-	// Purpose is conversation, rewrite, compaction, chat, test, models or
-	// describe.
+	// Purpose is conversation, rewrite, chat, test, models or describe.
 	Purpose   string         `json:"purpose"`
 	SessionID core.SessionID `json:"sessionId"`
 	RunID     core.RunID     `json:"runId"`

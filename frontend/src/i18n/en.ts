@@ -1022,7 +1022,6 @@ export const en = {
   "sends.status.bad": "Refused ({status})",
   "sends.purpose.conversation": "Conversation",
   "sends.purpose.rewrite": "Rewrite",
-  "sends.purpose.compaction": "Summary of a conversation",
   "sends.purpose.chat": "Command line",
   "sends.purpose.test": "Test",
   "sends.purpose.models": "List of models",

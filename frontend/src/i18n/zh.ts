@@ -962,7 +962,6 @@ export const zh = {
   "sends.status.bad": "被拒绝（{status}）",
   "sends.purpose.conversation": "对话",
   "sends.purpose.rewrite": "改写",
-  "sends.purpose.compaction": "对话摘要",
   "sends.purpose.chat": "命令行",
   "sends.purpose.test": "测试",
   "sends.purpose.models": "模型列表",

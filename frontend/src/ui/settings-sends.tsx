@@ -290,7 +290,6 @@ function faultOf(send: Send): string {
 const purposes: Readonly<Record<string, MessageKey>> = {
   conversation: "sends.purpose.conversation",
   rewrite: "sends.purpose.rewrite",
-  compaction: "sends.purpose.compaction",
   chat: "sends.purpose.chat",
   test: "sends.purpose.test",
   models: "sends.purpose.models",
