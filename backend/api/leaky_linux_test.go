@@ -129,21 +129,7 @@ func (l *leaky) tunnel(w http.ResponseWriter, at string) {
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	defer func() { _ = to.Close() }()
-	w.WriteHeader(http.StatusOK)
-	from, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	defer func() { _ = from.Close() }()
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, _ = io.Copy(to, buffered)
-		_ = to.Close()
-	})
-	_, _ = io.Copy(from, to)
-	_ = from.Close()
-	wg.Wait()
+	proxytest.Tunnel(w, to)
 }
 
 // ways are how a provider lets a person down: by a status, or another way of its

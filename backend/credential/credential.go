@@ -234,7 +234,12 @@ func (s *Store) unlist(ctx context.Context, ref, item string) error {
 // is no error. Faults: invalid_input, those of the keyring (the key is then
 // still described as there), disk_full, read_only.
 func (s *Store) Delete(ctx context.Context, ref string) error {
-	const op = "delete key"
+	return s.remove(ctx, "delete key", ref, func() error { return s.leaveRing(ctx, ref) })
+}
+
+// remove takes a key out of memory and file, and then out of the keyring as
+// leave does.
+func (s *Store) remove(ctx context.Context, op, ref string, leave func() error) error {
 	if !validRef(ref) {
 		return fault.New(fault.InvalidInput, op, nil)
 	}
@@ -246,7 +251,7 @@ func (s *Store) Delete(ctx context.Context, ref string) error {
 	if err := s.plain.remove(ref); err != nil {
 		return err
 	}
-	return s.leaveRing(ctx, ref)
+	return leave()
 }
 
 // Describe tells where the key under ref is. It calls no keyring: a key that

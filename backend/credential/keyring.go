@@ -133,26 +133,16 @@ func (s *Store) tidyRing(ctx context.Context, l listing) {
 // is no longer of ref, whatever comes back with the keyring, and is removed from
 // it when it is used next. Faults: invalid_input, disk_full, read_only.
 func (s *Store) Disown(ctx context.Context, ref string) error {
-	const op = "disown key"
-	if !validRef(ref) {
-		return fault.New(fault.InvalidInput, op, nil)
-	}
-	if err := s.begin(ctx, op); err != nil {
-		return err
-	}
-	defer s.end()
-	s.forget(ref)
-	if err := s.plain.remove(ref); err != nil {
-		return err
-	}
-	l, err := s.list.read()
-	if err != nil {
-		return err
-	}
-	if _, ok := l.Keys[ref]; !ok {
-		return nil
-	}
-	return s.list.write(l.without(ref))
+	return s.remove(ctx, "disown key", ref, func() error {
+		l, err := s.list.read()
+		if err != nil {
+			return err
+		}
+		if _, ok := l.Keys[ref]; !ok {
+			return nil
+		}
+		return s.list.write(l.without(ref))
+	})
 }
 
 // leaveRing removes a key from the keyring when it is listed there, and tries to

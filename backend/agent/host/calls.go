@@ -43,25 +43,19 @@ func (h *Host) SubmitRewrite(ctx context.Context, r Rewrite) (wire.SubmitResult,
 // Submit accepts a run. It is busy, with the detail "elsewhere", where another
 // process holds the agent.
 func (h *Host) Submit(ctx context.Context, p wire.SubmitParams) (wire.SubmitResult, error) {
-	var res wire.SubmitResult
-	err := h.begin(ctx, wire.MethodRunSubmit, p, &res)
-	return res, err
+	return reply[wire.SubmitResult](ctx, h.begin, wire.MethodRunSubmit, p)
 }
 
 // Continue accepts a run that goes on where another ended. It is busy as Submit
 // is.
 func (h *Host) Continue(ctx context.Context, p wire.ContinueParams) (wire.SubmitResult, error) {
-	var res wire.SubmitResult
-	err := h.begin(ctx, wire.MethodRunContinue, p, &res)
-	return res, err
+	return reply[wire.SubmitResult](ctx, h.begin, wire.MethodRunContinue, p)
 }
 
 // Cancel tells a run to stop. The receipt is stored; the end comes as an event
 // (R7).
 func (h *Host) Cancel(ctx context.Context, cmd core.CommandID, id core.RunID) (wire.CancelResult, error) {
-	var res wire.CancelResult
-	err := h.call(ctx, wire.MethodRunCancel, wire.CancelParams{CommandID: cmd, RunID: id}, &res)
-	return res, err
+	return reply[wire.CancelResult](ctx, h.call, wire.MethodRunCancel, wire.CancelParams{CommandID: cmd, RunID: id})
 }
 
 // Decide records what a person decided on the hunks of a proposal.
@@ -74,9 +68,7 @@ func (h *Host) Decide(ctx context.Context, p wire.ProposalDecideParams) (core.Pr
 // DecideApproval records a person's answer to an approval. One that comes late,
 // or was given for another input, is stale_approval (T5).
 func (h *Host) DecideApproval(ctx context.Context, p wire.ApprovalDecideParams) (core.Approval, error) {
-	var res core.Approval
-	err := h.call(ctx, wire.MethodApprovalDecide, p, &res)
-	return res, err
+	return reply[core.Approval](ctx, h.call, wire.MethodApprovalDecide, p)
 }
 
 // Reconcile records what a person found out about a call whose outcome is not
@@ -87,51 +79,37 @@ func (h *Host) Reconcile(ctx context.Context, p wire.ToolReconcileParams) error 
 
 // Run returns a run as it is committed.
 func (h *Host) Run(ctx context.Context, id core.RunID) (core.Run, error) {
-	var res core.Run
-	err := h.call(ctx, wire.MethodRunGet, wire.RunGetParams{RunID: id}, &res)
-	return res, err
+	return reply[core.Run](ctx, h.call, wire.MethodRunGet, wire.RunGetParams{RunID: id})
 }
 
 // Runs returns the newest runs, newest first, at most limit (1 to 1,000).
 func (h *Host) Runs(ctx context.Context, limit int) ([]core.Run, error) {
-	var res []core.Run
-	err := h.call(ctx, wire.MethodRunList, wire.RunListParams{Limit: limit}, &res)
-	return res, err
+	return reply[[]core.Run](ctx, h.call, wire.MethodRunList, wire.RunListParams{Limit: limit})
 }
 
 // RunDetail returns a run with all that is known of it.
 func (h *Host) RunDetail(ctx context.Context, id core.RunID) (core.RunDetail, error) {
-	var res core.RunDetail
-	err := h.call(ctx, wire.MethodRunDetail, wire.RunGetParams{RunID: id}, &res)
-	return res, err
+	return reply[core.RunDetail](ctx, h.call, wire.MethodRunDetail, wire.RunGetParams{RunID: id})
 }
 
 // ToolCall returns a call with its whole input and result.
 func (h *Host) ToolCall(ctx context.Context, id core.ToolCallID) (core.ToolCall, error) {
-	var res core.ToolCall
-	err := h.call(ctx, wire.MethodToolGet, wire.ToolGetParams{ToolCallID: id}, &res)
-	return res, err
+	return reply[core.ToolCall](ctx, h.call, wire.MethodToolGet, wire.ToolGetParams{ToolCallID: id})
 }
 
 // ExplainContext lists what each request of a run held, in order (R9).
 func (h *Host) ExplainContext(ctx context.Context, id core.RunID) ([]core.ContextReport, error) {
-	var res []core.ContextReport
-	err := h.call(ctx, wire.MethodContextExplain, wire.ContextExplainParams{RunID: id}, &res)
-	return res, err
+	return reply[[]core.ContextReport](ctx, h.call, wire.MethodContextExplain, wire.ContextExplainParams{RunID: id})
 }
 
 // Artifact returns a piece of an artifact.
 func (h *Host) Artifact(ctx context.Context, p wire.ArtifactGetParams) (wire.ArtifactGetResult, error) {
-	var res wire.ArtifactGetResult
-	err := h.call(ctx, wire.MethodArtifactGet, p, &res)
-	return res, err
+	return reply[wire.ArtifactGetResult](ctx, h.call, wire.MethodArtifactGet, p)
 }
 
 // CreateSession makes a session.
 func (h *Host) CreateSession(ctx context.Context, p wire.SessionCreateParams) (core.Session, error) {
-	var res core.Session
-	err := h.call(ctx, wire.MethodSessionCreate, p, &res)
-	return res, err
+	return reply[core.Session](ctx, h.call, wire.MethodSessionCreate, p)
 }
 
 // Sessions returns the sessions of the state: those that are not archived, and
@@ -147,23 +125,17 @@ func (h *Host) ArchivedSessions(ctx context.Context) ([]core.Session, error) {
 }
 
 func (h *Host) listSessions(ctx context.Context, p wire.SessionListParams) ([]core.Session, error) {
-	var res []core.Session
-	err := h.call(ctx, wire.MethodSessionList, p, &res)
-	return res, err
+	return reply[[]core.Session](ctx, h.call, wire.MethodSessionList, p)
 }
 
 // Session returns a session and its messages.
 func (h *Host) Session(ctx context.Context, id core.SessionID) (wire.SessionGetResult, error) {
-	var res wire.SessionGetResult
-	err := h.call(ctx, wire.MethodSessionGet, wire.SessionGetParams{SessionID: id}, &res)
-	return res, err
+	return reply[wire.SessionGetResult](ctx, h.call, wire.MethodSessionGet, wire.SessionGetParams{SessionID: id})
 }
 
 // ChangeSession renames a session or puts it away.
 func (h *Host) ChangeSession(ctx context.Context, p wire.SessionChangeParams) (core.Session, error) {
-	var res core.Session
-	err := h.call(ctx, wire.MethodSessionChange, p, &res)
-	return res, err
+	return reply[core.Session](ctx, h.call, wire.MethodSessionChange, p)
 }
 
 // DeleteSession removes a session with everything that belongs to it.
@@ -173,9 +145,7 @@ func (h *Host) DeleteSession(ctx context.Context, p wire.SessionDeleteParams) er
 
 // SessionEvents returns a page of a session's events, oldest first.
 func (h *Host) SessionEvents(ctx context.Context, p wire.SessionEventsParams) (wire.SessionEventsResult, error) {
-	var res wire.SessionEventsResult
-	err := h.call(ctx, wire.MethodSessionEvents, p, &res)
-	return res, err
+	return reply[wire.SessionEventsResult](ctx, h.call, wire.MethodSessionEvents, p)
 }
 
 // Backup writes a consistent copy of the database to an absolute path. A path
@@ -203,70 +173,59 @@ func within(folder, path string) bool {
 
 // Proposal returns a proposal.
 func (h *Host) Proposal(ctx context.Context, id core.ProposalID) (core.Proposal, error) {
-	var res core.Proposal
-	err := h.call(ctx, wire.MethodProposalGet, wire.ProposalGetParams{ProposalID: id}, &res)
-	return res, err
+	return reply[core.Proposal](ctx, h.call, wire.MethodProposalGet, wire.ProposalGetParams{ProposalID: id})
 }
 
 // Chat has a model say one answer, without session, tools or record.
 func (h *Host) Chat(ctx context.Context, p wire.ChatParams) (wire.ChatResult, error) {
-	var res wire.ChatResult
-	err := h.begin(ctx, wire.MethodModelChat, p, &res)
-	return res, err
+	return reply[wire.ChatResult](ctx, h.begin, wire.MethodModelChat, p)
 }
 
 // TestProvider makes a smallest request to a model, where one is named, and
 // lists the provider's models.
 func (h *Host) TestProvider(ctx context.Context, p wire.ProviderTestParams) (wire.ProviderModelsResult, error) {
-	var res wire.ProviderModelsResult
-	err := h.begin(ctx, wire.MethodProviderTest, p, &res)
-	return res, err
+	return reply[wire.ProviderModelsResult](ctx, h.begin, wire.MethodProviderTest, p)
 }
 
 // Models lists a provider's models.
 func (h *Host) Models(ctx context.Context, p wire.ProviderTestParams) (wire.ProviderModelsResult, error) {
-	var res wire.ProviderModelsResult
-	err := h.begin(ctx, wire.MethodProviderModels, p, &res)
-	return res, err
+	return reply[wire.ProviderModelsResult](ctx, h.begin, wire.MethodProviderModels, p)
 }
 
 // DescribeModel says what is known of a model of a provider, after asking the
 // provider where that was not done today.
 func (h *Host) DescribeModel(ctx context.Context, p wire.ModelParams) (wire.ModelDescribeResult, error) {
-	var res wire.ModelDescribeResult
-	err := h.begin(ctx, wire.MethodModelDescribe, p, &res)
-	return res, err
+	return reply[wire.ModelDescribeResult](ctx, h.begin, wire.MethodModelDescribe, p)
 }
 
 // ForgetModel forgets what was learned and asked of a model, and says what is
 // known of it then.
 func (h *Host) ForgetModel(ctx context.Context, p wire.ModelParams) (wire.ModelDescribeResult, error) {
-	var res wire.ModelDescribeResult
-	err := h.begin(ctx, wire.MethodModelForget, p, &res)
-	return res, err
+	return reply[wire.ModelDescribeResult](ctx, h.begin, wire.MethodModelForget, p)
 }
 
 // Sends returns a page of the send log, newest first, without the bodies (K9);
 // also where another process holds the agent.
 func (h *Host) Sends(ctx context.Context, p wire.SendListParams) (wire.SendListResult, error) {
-	var res wire.SendListResult
-	err := h.call(ctx, wire.MethodSendLogList, p, &res)
-	return res, err
+	return reply[wire.SendListResult](ctx, h.call, wire.MethodSendLogList, p)
 }
 
 // Send returns a piece of what left with one request. It is busy, with the
 // detail "elsewhere", where another process holds the agent: what left is read
 // where it left.
 func (h *Host) Send(ctx context.Context, p wire.SendGetParams) (wire.SendGetResult, error) {
-	var res wire.SendGetResult
-	err := h.begin(ctx, wire.MethodSendLogGet, p, &res)
-	return res, err
+	return reply[wire.SendGetResult](ctx, h.begin, wire.MethodSendLogGet, p)
 }
 
 // ClearSends removes entries of the send log. It is busy as Send is.
 func (h *Host) ClearSends(ctx context.Context, p wire.SendClearParams) (wire.SendListResult, error) {
-	var res wire.SendListResult
-	err := h.begin(ctx, wire.MethodSendLogClear, p, &res)
+	return reply[wire.SendListResult](ctx, h.begin, wire.MethodSendLogClear, p)
+}
+
+// reply makes a call and returns what came back.
+func reply[T any](ctx context.Context, call func(context.Context, string, any, any) error, method string, params any) (T, error) {
+	var res T
+	err := call(ctx, method, params, &res)
 	return res, err
 }
 

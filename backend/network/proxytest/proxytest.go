@@ -128,11 +128,12 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	tunnel(w, to)
+	Tunnel(w, to)
 }
 
-// tunnel passes bytes both ways until both ends are done.
-func tunnel(w http.ResponseWriter, to net.Conn) {
+// Tunnel answers a CONNECT and passes bytes both ways until both ends are done.
+// It closes to.
+func Tunnel(w http.ResponseWriter, to net.Conn) {
 	defer func() { _ = to.Close() }()
 	w.WriteHeader(http.StatusOK)
 	from, buffered, err := http.NewResponseController(w).Hijack()
