@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"sync"
 
 	"galley/backend/agent/core"
 	"galley/backend/agent/host"
@@ -38,6 +39,7 @@ type Settings struct {
 	// background runs what the page does not wait for; it ends with the program.
 	background func(func())
 	keyring    keyringName
+	trials     trials
 	log        *slog.Logger
 }
 
@@ -132,8 +134,12 @@ func (s *Settings) DeleteKey(providerID string) (SettingsState, error) {
 }
 
 // TestProvider makes the smallest request to a provider and lists its models.
+// StopTest gives it up, which is cancelled: a server that loads its model first
+// may take any time.
 func (s *Settings) TestProvider(id string) (TestResult, error) {
 	return call(s.log, "test provider", func() (TestResult, error) {
+		ctx, done := s.trials.begin(s.ctx(), id)
+		defer done()
 		p, ok := s.store.Provider(id)
 		if !ok {
 			return TestResult{}, fault.New(fault.NoProvider, "test provider", nil)
@@ -142,7 +148,7 @@ func (s *Settings) TestProvider(id string) (TestResult, error) {
 		if err != nil {
 			return TestResult{}, err
 		}
-		r, err := s.host.TestProvider(s.ctx(), wire.ProviderTestParams{Provider: reached, Model: p.Model})
+		r, err := s.host.TestProvider(ctx, wire.ProviderTestParams{Provider: reached, Model: p.Model})
 		models := r.Models
 		if models == nil {
 			models = []core.ModelInfo{}
@@ -152,6 +158,54 @@ func (s *Settings) TestProvider(id string) (TestResult, error) {
 			Answer: r.Answer, FirstTokenMs: r.FirstTokenMs, TotalMs: r.TotalMs, Usage: r.Usage,
 		}, err
 	})
+}
+
+// StopTest gives up every test of a provider that runs; none is no fault.
+func (s *Settings) StopTest(id string) error {
+	return do(s.log, "stop test", func() error {
+		s.trials.stop(id)
+		return nil
+	})
+}
+
+// trials are the tests that run. The zero value is ready.
+type trials struct {
+	mu    sync.Mutex // guards what follows
+	last  int
+	stops map[string]map[int]context.CancelFunc
+}
+
+// begin returns the context of a test of a provider, and what ends it.
+func (r *trials) begin(ctx context.Context, id string) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stops == nil {
+		r.stops = make(map[string]map[int]context.CancelFunc)
+	}
+	if r.stops[id] == nil {
+		r.stops[id] = make(map[int]context.CancelFunc)
+	}
+	r.last++
+	n := r.last
+	r.stops[id][n] = cancel
+	return ctx, func() {
+		cancel()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.stops[id], n)
+		if len(r.stops[id]) == 0 {
+			delete(r.stops, id)
+		}
+	}
+}
+
+func (r *trials) stop(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, cancel := range r.stops[id] {
+		cancel()
+	}
 }
 
 // SetMenu shows the native menu in the words of the page's language.

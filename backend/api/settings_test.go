@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/http"
 	"runtime"
 	"testing"
 
@@ -178,4 +179,32 @@ func TestSettings_ARefusedChangeLosesNothing(t *testing.T) {
 	if got := ask[NetworkState](w, "Settings.Network", "").Password.Place; got != "memory" {
 		t.Errorf("the password is in %s", got)
 	}
+}
+
+// TestSettings_StopTest: a server that loads its model first may take any time,
+// and a person may not.
+//
+// covers: K3
+func TestSettings_StopTest(t *testing.T) {
+	gone := make(chan struct{})
+	e := newEndpoint(t, func(_ *served, w http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		close(gone)
+	})
+	w := openWindow(t, newHome(t))
+	w.ready()
+	id := e.configured(w)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := w.invoke("Settings.TestProvider", encode(t, []any{id}))
+		failed <- err
+	}()
+	<-e.arrived
+	w.tell("Settings.StopTest", "another")
+	w.tell("Settings.StopTest", id)
+	if err := <-failed; fault.CodeOf(err) != fault.Cancelled {
+		t.Errorf("got %v", err)
+	}
+	<-gone // the server too
+	w.tell("Settings.StopTest", id)
 }

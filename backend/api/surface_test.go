@@ -355,6 +355,7 @@ func TestSurface_AnswersHoldNoNull(t *testing.T) {
 	call("Settings.TestProvider", settings.Mock().ID)
 	call("Settings.Models", settings.Mock().ID)
 	call("Settings.Model", settings.Mock().ID, "mock-1", true)
+	call("Settings.StopTest", settings.Mock().ID)
 	call("Settings.ForgetModel", settings.Mock().ID, "mock-1")
 	call("Settings.Sends", 0, 50)
 	refuse(fault.NotFound, "Settings.Send", 1, 0)

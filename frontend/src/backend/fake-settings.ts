@@ -58,6 +58,8 @@ export function createFakeSettings(config: Config): FakeSettings {
   let providers = [...config.providers];
   let keyring = config.keyring;
   let menu: readonly MenuLabel[] = [];
+  /** What gives up the tests of models whose name begins with "hangs". */
+  const stops = new Map<string, () => void>();
   const keys = new Map<string, { key: string; state: KeyState }>();
   const keyringName = keyringNames[config.os] ?? "Secret Service";
   const models = createFakeModels(config.now);
@@ -275,10 +277,14 @@ export function createFakeSettings(config: Config): FakeSettings {
     Sends: async (before, limit) => sends.list(before, limit),
     Send: async (id, offset) => sends.get(id, offset),
     ClearSends: async (upTo) => sends.clear(upTo),
+    StopTest: async (id) => stops.get(id)?.(),
     TestProvider: async (id) => {
       const provider = describe(usable(id));
       if (keys.get(id)?.key.startsWith("bad")) {
         throw new BackendError("bad_key", "401");
+      }
+      if (provider.model.startsWith("hangs")) {
+        await new Promise((_, reject) => stops.set(id, () => reject(new BackendError("cancelled"))));
       }
       const usage = { kind: "exact", input: 11, output: 2, cached: 0, reasoning: 0 } as const;
       const answer = "OK";

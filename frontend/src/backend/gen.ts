@@ -1196,6 +1196,7 @@ export interface SettingsService {
   SetKey(a1: SetKeyRequest): Promise<SettingsState>;
   SetMenu(a1: readonly MenuLabel[]): Promise<void>;
   SetProxyPassword(a1: SetKeyRequest): Promise<SettingsState>;
+  StopTest(a1: string): Promise<void>;
   TestProvider(a1: string): Promise<TestResult>;
   Update(a1: Settings): Promise<SettingsState>;
 }

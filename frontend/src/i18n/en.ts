@@ -927,6 +927,7 @@ export const en = {
   "provider.connection": "Connection",
   "provider.test": "Test",
   "provider.testing": "Testing",
+  "provider.test.stop": "Stop",
   "provider.test.needsKey": "Needs a key first.",
   "provider.test.needsAddress": "Needs an address first.",
   "provider.test.good": "{n, plural, =0 {Connected.} one {Connected, 1 model.} other {Connected, # models.}}",

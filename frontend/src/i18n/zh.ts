@@ -872,6 +872,7 @@ export const zh = {
   "provider.connection": "连接",
   "provider.test": "测试",
   "provider.testing": "正在测试",
+  "provider.test.stop": "停止",
   "provider.test.needsKey": "需要先有密钥。",
   "provider.test.needsAddress": "需要先有地址。",
   "provider.test.good": "{n, plural, =0 {已连接。} other {已连接，# 个模型。}}",

@@ -45,6 +45,19 @@ export function ConnectionRow({ provider, settings, onSection, onDelete }: Conne
             {busy && <Icon name="loader-circle" small spin />}
             {t(busy ? "provider.testing" : "provider.test")}
           </button>
+          {busy && (
+            <button
+              type="button"
+              class="btn quiet"
+              onClick={(event) => {
+                // The button goes; the focus does not.
+                event.currentTarget.parentElement?.querySelector("button")?.focus();
+                void settings.stopTest(provider.id);
+              }}
+            >
+              {t("provider.test.stop")}
+            </button>
+          )}
           {!ready && (
             <span class="hint">
               {t(hasAddress ? "provider.test.needsKey" : "provider.test.needsAddress")}

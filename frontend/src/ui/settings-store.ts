@@ -71,6 +71,8 @@ export interface SettingsStore {
   /** Moves the keys in plain text into the keyring. Gives null, or why they stay. */
   readonly moveKeys: () => Promise<BackendError | null>;
   readonly test: (providerId: string) => Promise<void>;
+  /** Gives a test up; it is then as if there had been none. */
+  readonly stopTest: (providerId: string) => Promise<void>;
   /** Asks for the models of a provider, unless they are known or on their way; `again` asks in any case. */
   readonly loadModels: (providerId: string, again?: boolean) => Promise<void>;
   /**
@@ -252,7 +254,7 @@ export function createSettings(backend: Backend): SettingsStore {
         (value): TestState => ({ status: "good", result: value }),
         (reason): TestState => ({ status: "bad", error: decodeError(reason) }),
       );
-      // A change made meanwhile has dropped this test.
+      // A change made meanwhile, or the person, has dropped this test.
       if (tests.peek().get(id) !== busy) {
         return;
       }
@@ -260,6 +262,10 @@ export function createSettings(backend: Backend): SettingsStore {
       if (result.status === "good" && result.result.modelsCode === "") {
         setModels(id, { status: "good", models: result.result.models, error: null });
       }
+    },
+    stopTest: async (id) => {
+      setTest(id, null);
+      await asked(() => backend.settings.StopTest(id)).catch(() => undefined);
     },
     loadModels: async (id, again = false) => {
       const known = models.peek().get(id);

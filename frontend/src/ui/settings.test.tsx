@@ -327,6 +327,23 @@ describe("providers", () => {
     expect(document.activeElement).toBe(one(stage.root, "input[inputmode=url]"));
   });
 
+  it("gives a test up that takes too long, and keeps the focus", async () => {
+    const stage = await staged();
+    await storeKey(stage);
+    await type(one(stage.root, "input[id$=-model]"), "hangs-while-it-loads");
+    await press("Enter");
+    await settle();
+    await click(button(stage.root, "Test"));
+    await settle();
+    expect(stage.root.textContent).toContain("Testing");
+    await click(button(stage.root, "Stop"));
+    await settle();
+    expect(stage.backend.calls).toContain("Settings.StopTest");
+    expect(stage.root.querySelector(".note.bad")).toBeNull();
+    expect(button(stage.root, "Test").disabled).toBe(false);
+    expect(document.activeElement).toBe(button(stage.root, "Test"));
+  });
+
   it("drops the result of a test when the provider changes", async () => {
     const stage = await staged();
     await storeKey(stage);
